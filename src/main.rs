@@ -1,0 +1,3 @@
+//! `pool-review`: parse, run, print, exit code.
+
+fn main() {}

@@ -1,0 +1,302 @@
+//! The instruction file: YAML front matter holds every setting, the body is the operator's policy in plain words.
+//! Raw text is turned into validated settings before any source is read; errors name file and line.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+
+use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, Tier};
+
+/// Everything the operator settled, validated.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Path of the instruction file as given, relative to the workspace.
+    pub path: String,
+    /// SHA-256 of the file.
+    pub digest: Digest,
+    /// Five-field cron expression, not yet interpreted (the schedule room does).
+    pub schedule: String,
+    /// Zone of the schedule.
+    pub timezone: Tz,
+    /// The demo's frozen clock; without it the clock rules.
+    pub frozen_now: Option<DateTime<Utc>>,
+    /// Where the config is.
+    pub config: ConfigPaths,
+    /// Where the data is.
+    pub data: DataPaths,
+    /// Folder that a run writes.
+    pub reports: PathBuf,
+    /// The composition log.
+    pub log: PathBuf,
+    /// Home → what it is. Every provider belongs to at most one home.
+    pub homes: BTreeMap<HomeId, Home>,
+    /// Rules for pools, in file order; the first whose pattern matches a pool applies whole.
+    pub pools: Vec<PoolRule>,
+    /// What may be in which pool.
+    pub policy: Policy,
+    /// Tier → its numbers.
+    pub tiers: BTreeMap<Tier, TierSettings>,
+    /// Tokens of a task where the pool's own are unknown.
+    pub tokens_per_task: f64,
+    /// Thresholds by their dotted key, for example `latest.quality`; every key of [`Thresholds`].
+    pub thresholds: Thresholds,
+    /// Ages from which on a source is stale, in hours.
+    pub max_age_hours: MaxAges,
+    /// The issue plan.
+    pub issues: Issues,
+    /// Dotted key → line in the file, for every key that is written there.
+    pub lines: BTreeMap<String, usize>,
+}
+
+/// Where the canonical config is; paths relative to the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigPaths {
+    /// The canonical opencode file: unreadable is fatal.
+    pub opencode: PathBuf,
+    /// `OpenChamber`'s `routing.json`; `None` when the fleet has none.
+    pub openchamber: Option<PathBuf>,
+}
+
+/// Where the data is; paths relative to the workspace. `None` is "not configured".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataPaths {
+    /// Artificial Analysis v2 pages: one file, or a folder of `*.json` pages.
+    pub market: Option<PathBuf>,
+    /// models.dev `api.json`.
+    pub catalogues: Option<PathBuf>,
+    /// `LiteLLM` map.
+    pub retirements: Option<PathBuf>,
+    /// Reviewed alias file.
+    pub aliases: Option<PathBuf>,
+    /// Measured speeds CSV.
+    pub speeds: Option<PathBuf>,
+    /// Scorecards CSV.
+    pub sessions: Option<PathBuf>,
+    /// Folder of `quota-snapshot/1` files, or one file.
+    pub quotas: Option<PathBuf>,
+}
+
+/// How a home is paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billing {
+    /// A subscription: windows, no price per token.
+    Flat,
+    /// Per token.
+    Metered,
+    /// Per token from a prepaid balance.
+    Balance,
+}
+
+/// A plan seat or key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Home {
+    /// Providers whose calls draw on it.
+    pub providers: Vec<ProviderId>,
+    /// How it is paid.
+    pub billing: Billing,
+    /// What an hour of leading a pool costs in cash on this home; `None` is unknown. Flat homes cost 0.
+    pub cash_usd_per_lead_hour: Option<f64>,
+}
+
+impl Home {
+    /// Whether it is a plan home: its billing is flat.
+    pub fn is_plan(&self) -> bool {
+        self.billing == Billing::Flat
+    }
+}
+
+/// What a `*-plan` pool means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanMeaning {
+    /// Its members must sit on plan homes.
+    PlanHome,
+    /// It is the planning-mode twin of its base pool.
+    PlanningTwin,
+    /// Nothing.
+    None,
+}
+
+/// Which weights a pool accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Published weights only.
+    Open,
+    /// Any.
+    All,
+}
+
+/// What the operator asks of the pools a pattern matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoolRule {
+    /// Pool name or glob (`*`).
+    pub pattern: String,
+    /// Line of the rule.
+    pub line: usize,
+    /// Its tier; workhorse, and said so, without one.
+    pub tier: Option<Tier>,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// Kind of work.
+    pub task_class: Option<String>,
+    /// Slowest output accepted, tokens per second.
+    pub min_output_tps: Option<f64>,
+    /// Longest wait for the first answer token accepted, seconds.
+    pub max_first_answer_s: Option<f64>,
+    /// Smallest role-mix index accepted, points.
+    pub min_index: Option<f64>,
+    /// Largest bill accepted, USD per million task input tokens.
+    pub max_bill_usd_per_mtok: Option<f64>,
+    /// Members must call tools.
+    pub needs_tools: bool,
+    /// Smallest context window accepted, tokens.
+    pub min_context: Option<u64>,
+    /// What `-plan` in its name means.
+    pub plan_meaning: Option<PlanMeaning>,
+    /// Which weights it accepts; the policy's where not set.
+    pub family: Option<Family>,
+}
+
+/// A model that must not be used, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NeverRule {
+    /// Glob on the canonical model.
+    pub model: String,
+    /// Glob on pool ids it applies to; `*` where not set.
+    pub pools: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// Line of the rule.
+    pub line: usize,
+}
+
+/// What may be in which pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// Models never used.
+    pub never: Vec<NeverRule>,
+    /// Models that may be members and never lead: globs on the canonical model.
+    pub never_lead: Vec<NeverRule>,
+    /// Homes that may be used; empty means every home of the settings.
+    pub only_homes: Vec<HomeId>,
+    /// Which weights are accepted by default.
+    pub family: Family,
+    /// What `-plan` means by default.
+    pub plan_meaning: PlanMeaning,
+    /// Digest of the policy: of its settings subtree and of the rules for pools.
+    pub digest: Digest,
+}
+
+/// The numbers of a tier (methods §6, §15).
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierSettings {
+    /// Dollars lost when a task fails.
+    pub stake_usd: f64,
+    /// Dollars per minute of waiting.
+    pub minute_usd: f64,
+    /// Success rate below which a member is too weak.
+    pub floor: f64,
+    /// Index name (`intelligence`, `coding`, `agentic`) → weight.
+    pub index_mix: BTreeMap<String, f64>,
+    /// Share of input read from cache.
+    pub cache_share: f64,
+    /// Input tokens per output token.
+    pub input_per_output: f64,
+}
+
+/// Every threshold of the methods, by section of the settings file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thresholds {
+    /// `bars.rows`: scored attempts a member needs before its rate is compared.
+    pub bars_rows: f64,
+    /// `bars.tasks`: distinct tasks it needs.
+    pub bars_tasks: f64,
+    /// `bars.days`: days those rows must span.
+    pub bars_days: f64,
+    /// `rows.max_age_days`: older rows are left out.
+    pub rows_max_age_days: f64,
+    /// `rows.mature_hours`: younger rows are left out.
+    pub rows_mature_hours: f64,
+    /// `windows.gap`: Π gap that is misaligned.
+    pub windows_gap: f64,
+    /// `windows.gap_high`: Π gap that is of high severity.
+    pub windows_gap_high: f64,
+    /// `windows.cash_usd`: cash saved per review that is misaligned.
+    pub windows_cash_usd: f64,
+    /// `windows.flag_literal_picture`: raise the literal window picture to misaligned.
+    pub windows_flag_literal_picture: bool,
+    /// `latest.belongs`: share of the best member's q a candidate needs.
+    pub latest_belongs: f64,
+    /// `latest.quality`: points above the lead that clear the bar.
+    pub latest_quality: f64,
+    /// `latest.price`: share of the lead's bill that clears the bar.
+    pub latest_price: f64,
+    /// `latest.speed`: times the lead's speed that clears the bar.
+    pub latest_speed: f64,
+    /// `latest.age_days`: age a candidate needs.
+    pub latest_age_days: f64,
+    /// `latest.retire_days`: an end date this near is due.
+    pub latest_retire_days: f64,
+    /// `latest.trial_share`: largest share of a trial.
+    pub latest_trial_share: f64,
+    /// `sizing.speed_ratio`: slowest to fastest that is a spread.
+    pub sizing_speed_ratio: f64,
+    /// `sizing.speed_lower`: what the lower bound of that ratio must reach.
+    pub sizing_speed_lower: f64,
+    /// `sizing.speed_rows`: measurements a member needs on either side.
+    pub sizing_speed_rows: f64,
+    /// `sizing.idle_days`: span of the idle rule.
+    pub sizing_idle_days: f64,
+    /// `sizing.share_tasks`: tasks of the pool the idle rule needs.
+    pub sizing_share_tasks: f64,
+    /// `sizing.dear_ratio`: bill against the pool's median that is "far dearer" (methods §13, `tier_misfit`).
+    pub sizing_dear_ratio: f64,
+    /// `sizing.strong_points`: q above the pool's median that is "far stronger".
+    pub sizing_strong_points: f64,
+    /// `structure.expiring_days`: an `until` this near is expiring.
+    pub structure_expiring_days: f64,
+    /// `weights.max_denominator`: largest sum of proposed weights.
+    pub weights_max_denominator: u32,
+    /// `weights.tolerance`: how far a share may be rounded.
+    pub weights_tolerance: f64,
+    /// `expiry_days`: how long a proposal stays open.
+    pub expiry_days: f64,
+}
+
+/// Ages from which on a source is stale, in hours. Quota windows have classes of their own (quota §3.3).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MaxAges {
+    /// `max_age_hours.market`.
+    pub market: f64,
+    /// `max_age_hours.catalogues`.
+    pub catalogues: f64,
+    /// `max_age_hours.retirements`.
+    pub retirements: f64,
+    /// `max_age_hours.speeds`.
+    pub speeds: f64,
+    /// `max_age_hours.sessions`.
+    pub sessions: f64,
+}
+
+/// The issue plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issues {
+    /// `owner/name` of the tracker; `None` writes no plan.
+    pub repository: Option<String>,
+    /// Most new issues per run.
+    pub new_per_run: usize,
+}
+
+impl Settings {
+    /// The rule that applies to a pool: the first whose pattern matches.
+    pub fn pool_rule(&self, pool: &PoolId) -> Option<&PoolRule> {
+        let _ = pool;
+        None
+    }
+
+    /// The home of a provider.
+    pub fn home_of(&self, provider: &ProviderId) -> Option<(&HomeId, &Home)> {
+        self.homes.iter().find(|(_, home)| home.providers.contains(provider))
+    }
+}

@@ -1,0 +1,18 @@
+//! The words every room shares: ids, numbers with their three states, prices, source rows and digests.
+//! Nothing here reads a file, knows the clock or depends on another room.
+
+mod digest;
+mod ids;
+mod known;
+mod place;
+mod rows;
+
+pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
+pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
+pub use known::{Known, Provenance};
+pub use place::{ConfigFile, Place};
+pub use rows::{
+    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, MarketModel, Outcome, Prices, QuotaHome,
+    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
+    SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+};

@@ -1,0 +1,477 @@
+//! What the sources return: one struct per kind of row, and the note that says how the reading went.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use serde_json::Value;
+
+use super::{ConfigFile, Digest, Effort, HomeId, Place, PoolId, ProviderId, SourceId, TargetRef};
+
+/// A row that was not used: where it stands and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reject {
+    /// File and line; for JSON bodies the line of the value where it can be told, else 1.
+    pub place: Place,
+    /// What is wrong, as a fragment.
+    pub reason: String,
+}
+
+/// How the reading of one source ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceState {
+    /// Read; the rows may be used.
+    Fresh,
+    /// Read, but older than its limit (or of unknown age): what depends on it is blocked.
+    Stale,
+    /// Not named in the settings: what needs it has insufficient evidence.
+    NotConfigured,
+    /// Named, but missing, empty or unreadable: what depends on it is blocked. The text is the reason.
+    Failed(String),
+}
+
+/// How one source was read. Rows that were rejected are data to count, never an error.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceNote {
+    /// Which source.
+    pub source: SourceId,
+    /// How the reading ended.
+    pub state: SourceState,
+    /// The newest instant the rows speak of; `None` when nothing says.
+    pub as_of: Option<DateTime<Utc>>,
+    /// The age from which on it is stale, in hours; `None` when the source has no limit of its own.
+    pub max_age_hours: Option<f64>,
+    /// Rows seen.
+    pub rows: u64,
+    /// Rows used.
+    pub used: u64,
+    /// Rows not used because they are broken.
+    pub rejected: u64,
+    /// The first few of them.
+    pub rejects: Vec<Reject>,
+    /// Further facts worth a line ("3 rows immature").
+    pub remarks: Vec<String>,
+    /// SHA-256 over the bytes read, files in path order; `None` when nothing was read.
+    pub digest: Option<Digest>,
+}
+
+impl SourceNote {
+    /// How many rejects are kept word for word.
+    pub const KEPT_REJECTS: usize = 5;
+
+    /// A note of a source that is not configured.
+    pub fn not_configured(source: SourceId) -> Self {
+        Self::new(source, SourceState::NotConfigured)
+    }
+
+    /// A note of a source that could not be read.
+    pub fn failed(source: SourceId, reason: impl Into<String>) -> Self {
+        Self::new(source, SourceState::Failed(reason.into()))
+    }
+
+    /// An empty note in some state.
+    pub fn new(source: SourceId, state: SourceState) -> Self {
+        Self {
+            source,
+            state,
+            as_of: None,
+            max_age_hours: None,
+            rows: 0,
+            used: 0,
+            rejected: 0,
+            rejects: Vec::new(),
+            remarks: Vec::new(),
+            digest: None,
+        }
+    }
+
+    /// Counts a row that is not used and keeps it if it is among the first few.
+    pub fn reject(&mut self, place: Place, reason: impl Into<String>) {
+        self.rejected += 1;
+        if self.rejects.len() < Self::KEPT_REJECTS {
+            self.rejects.push(Reject { place, reason: reason.into() });
+        }
+    }
+
+    /// Age at `now` in hours, if an as-of time is known.
+    pub fn age_hours(&self, now: DateTime<Utc>) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
+        self.as_of.map(|as_of| (now - as_of).num_seconds() as f64 / 3600.0)
+    }
+
+    /// Settles `Fresh` or `Stale` from as-of and limit. An unknown age is stale (DESIGN §14). Failed notes stay as they are.
+    pub fn settle_age(&mut self, now: DateTime<Utc>, max_age_hours: f64) {
+        self.max_age_hours = Some(max_age_hours);
+        if self.state == SourceState::Fresh && self.age_hours(now).is_none_or(|age| age > max_age_hours) {
+            self.state = SourceState::Stale;
+        }
+    }
+
+    /// Whether the rows may be used.
+    pub fn is_usable(&self) -> bool {
+        self.state == SourceState::Fresh
+    }
+}
+
+/// How a new session picks a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Selection {
+    /// The first member that is up.
+    Ordered,
+    /// Smooth rotation by weight.
+    RoundRobin,
+    /// A draw by weight.
+    Weighted,
+}
+
+impl Selection {
+    /// The word the router uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::RoundRobin => "round-robin",
+            Self::Weighted => "weighted",
+        }
+    }
+}
+
+/// A key the router does not know, and the known one it may have meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownKey {
+    /// The key as written.
+    pub key: String,
+    /// The JSON pointer of the value it names.
+    pub pointer: String,
+    /// Where it stands.
+    pub place: Place,
+    /// The known key within one edit, if any.
+    pub near: Option<String>,
+}
+
+/// One entry of `weights`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WeightDef {
+    /// Relative share, finite and above 0.
+    pub weight: f64,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// One entry of `budgets`: only its place matters here, the allowances are the router's business.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What one entry of `targets` points to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TargetKind {
+    /// A model of a provider; its model part may hold `*`.
+    Model(TargetRef),
+    /// Another pool, and the variant handed down to its members.
+    Pool {
+        /// The route id.
+        id: PoolId,
+        /// `#variant` on the reference.
+        variant: Option<String>,
+    },
+}
+
+/// One entry of a route's `targets`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteTarget {
+    /// What it points to.
+    pub kind: TargetKind,
+    /// Variant used when the pool is chosen without one.
+    pub default_variant: Option<String>,
+    /// End of the membership, epoch milliseconds.
+    pub until_ms: Option<i64>,
+    /// The JSON pointer of this entry.
+    pub pointer: String,
+    /// Where it stands.
+    pub place: Place,
+    /// The entry as parsed.
+    pub raw: Value,
+}
+
+/// One pool definition as one config file states it, before expansion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteDef {
+    /// The route id.
+    pub id: PoolId,
+    /// Path of the config file that defines it, as in [`FleetConfig::files`].
+    pub path: String,
+    /// The JSON pointer of the definition.
+    pub pointer: String,
+    /// Where its key stands.
+    pub place: Place,
+    /// How a new session picks.
+    pub selection: Selection,
+    /// Whether `selection` is written in the file.
+    pub selection_written: bool,
+    /// `autonomy: "fixed"`: weights, selection and budgets are dead text.
+    pub is_fixed: bool,
+    /// Ordered targets.
+    pub targets: Vec<RouteTarget>,
+    /// `provider/model` or `opencode-route/<id>` → weight.
+    pub weights: BTreeMap<String, WeightDef>,
+    /// `provider/model` → budget.
+    pub budgets: BTreeMap<String, Budget>,
+    /// Keys the router ignores.
+    pub unknown_keys: Vec<UnknownKey>,
+}
+
+/// What a consumer names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConsumerTarget {
+    /// A pool by id, which may not exist.
+    Pool(PoolId),
+    /// A model directly: a pool of one member.
+    Model(TargetRef),
+    /// Nothing of its own: it runs on the fallback.
+    Fallback,
+    /// Text that is no reference, or one that needs `{env:}` or `{file:}`; kept as written.
+    Unreadable(String),
+}
+
+/// Anything that names a pool: a category, an agent, a default model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consumer {
+    /// `category/<id>`, `agent/<id>`, `default/<key>` or `fallback/openchamber`.
+    pub id: String,
+    /// What it names.
+    pub target: ConsumerTarget,
+    /// Effort asked for with the target.
+    pub variant: Option<String>,
+    /// Whether it can receive work (a disabled category cannot).
+    pub is_enabled: bool,
+    /// Path of the file that states it; the configured path of the file for shipped defaults.
+    pub path: String,
+    /// The JSON pointer of the value that names the target; of the consumer when nothing names one.
+    pub pointer: String,
+    /// Where it stands; line 1 for shipped defaults.
+    pub place: Place,
+}
+
+/// Everything the pool sources say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FleetConfig {
+    /// The files read, each once, lowest layer first.
+    pub files: Vec<ConfigFile>,
+    /// Definitions, lowest layer first; a later one of the same id replaces an earlier one whole.
+    pub routes: Vec<RouteDef>,
+    /// Who names what.
+    pub consumers: Vec<Consumer>,
+    /// `provider → model ids` that the owner never wants proposed (`blacklist`).
+    pub blacklist: BTreeMap<ProviderId, Vec<String>>,
+    /// What the router drops or ignores while reading, with its place.
+    pub problems: Vec<Reject>,
+}
+
+/// Prices in USD per million tokens. `None` is unknown; 0 is free.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Prices {
+    /// Uncached input.
+    pub input: Option<f64>,
+    /// Output with reasoning.
+    pub output: Option<f64>,
+    /// Input read from cache.
+    pub cache_read: Option<f64>,
+    /// Input written to cache.
+    pub cache_write: Option<f64>,
+}
+
+/// One Artificial Analysis row: one model at one effort.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MarketModel {
+    /// The row's UUID: stable, unlike its slug.
+    pub id: String,
+    /// The slug; may be re-pointed to another model.
+    pub slug: String,
+    /// The display name, with the effort in parentheses.
+    pub name: String,
+    /// The effort the name states, in lower case.
+    pub effort: Option<Effort>,
+    /// Release date, if the row states one.
+    pub released: Option<NaiveDate>,
+    /// Intelligence, coding and agentic index in points of one index version.
+    pub indices: BTreeMap<String, f64>,
+    /// List price as this source sees it across hosts.
+    pub prices: Prices,
+    /// Median output speed, tokens per second.
+    pub output_tps: Option<f64>,
+    /// Median time to the first answer token, thinking included, seconds.
+    pub first_answer_s: Option<f64>,
+}
+
+/// One model as one provider offers it (models.dev).
+#[derive(Debug, Clone, PartialEq)]
+pub struct CatalogueOffer {
+    /// Provider id.
+    pub provider: ProviderId,
+    /// Model id under that provider; may hold slashes.
+    pub id: String,
+    /// `lab/model`, where the catalogue links the offer to one.
+    pub canonical: Option<String>,
+    /// Release date with day precision, if stated.
+    pub released: Option<NaiveDate>,
+    /// Effort values the offer takes; empty when it takes none.
+    pub efforts: Vec<String>,
+    /// Whether it calls tools.
+    pub tools: bool,
+    /// Whether its weights are published.
+    pub open_weights: bool,
+    /// Context window in tokens.
+    pub context: Option<u64>,
+    /// `alpha`, `beta` or `deprecated`; a hint, never a retirement.
+    pub status: Option<String>,
+    /// Prices; a row of 0/0 means "subscription or unknown" here and reads as unknown.
+    pub prices: Prices,
+}
+
+/// One row of the retirement source: an offer with an end date, a successor or a price opinion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetirementRow {
+    /// The key in the source.
+    pub key: String,
+    /// Provider in the catalogue's spelling, where it can be told.
+    pub provider: ProviderId,
+    /// Model id without the provider's prefix.
+    pub model: String,
+    /// End date of this offer.
+    pub ends: Option<NaiveDate>,
+    /// Where the source has the date from.
+    pub stated_by: Option<String>,
+    /// Named successor: a key, or free text.
+    pub successor: Option<String>,
+    /// Second opinion on the price.
+    pub prices: Prices,
+}
+
+/// One measured-speed row: one summary of measurements.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpeedRow {
+    /// End of the measurement span.
+    pub measured_at: DateTime<Utc>,
+    /// Provider as written.
+    pub provider: ProviderId,
+    /// Model as written.
+    pub model: String,
+    /// Effort; `None` when not recorded.
+    pub effort: Option<Effort>,
+    /// Home, if stated.
+    pub home: Option<HomeId>,
+    /// Pool, if stated.
+    pub pool: Option<PoolId>,
+    /// Task class, if stated.
+    pub task_class: Option<String>,
+    /// Requests behind the row, at least 1.
+    pub n: u64,
+    /// Effective output tokens per second.
+    pub output_tps: Option<f64>,
+    /// 90 % interval of `output_tps`.
+    pub output_tps_90: Option<(f64, f64)>,
+    /// Seconds to the first answer token.
+    pub first_answer_s: Option<f64>,
+    /// Median task duration in seconds.
+    pub task_s: Option<f64>,
+    /// Where the row stands.
+    pub place: Place,
+}
+
+/// What became of one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The task was done.
+    Success,
+    /// It was not, and the member is to blame.
+    Failure,
+    /// Rate limit, overload, network, authentication, credits or window: availability, never quality.
+    Infra,
+    /// No verdict, or a judge's score only.
+    Unknown,
+}
+
+/// One scorecard row: one attempt at one task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScorecardRow {
+    /// The task; the same task tried twice has one id.
+    pub task_id: String,
+    /// Attempt number, from 1.
+    pub attempt: u64,
+    /// End of the attempt.
+    pub finished_at: DateTime<Utc>,
+    /// The pool it was routed to.
+    pub pool: Option<PoolId>,
+    /// Provider as written.
+    pub provider: ProviderId,
+    /// Model as written.
+    pub model: String,
+    /// Effort; `None` when not recorded.
+    pub effort: Option<Effort>,
+    /// Home, if stated.
+    pub home: Option<HomeId>,
+    /// Kind of work; `unclassified` when not stated.
+    pub task_class: String,
+    /// What became of it, judge rows and infra kinds already settled.
+    pub outcome: Outcome,
+    /// Wall time in seconds.
+    pub duration_s: Option<f64>,
+    /// Cost as billed; 0 with tokens on a subscription reads as unknown.
+    pub cost_usd: Option<f64>,
+    /// Where the row stands.
+    pub place: Place,
+}
+
+/// What the vendor says of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowStatus {
+    /// Usable.
+    Ok,
+    /// Usable, near its limit.
+    Warning,
+    /// Refuses calls until its reset.
+    Rejected,
+    /// Not in force.
+    Inactive,
+    /// Not stated.
+    Unknown,
+}
+
+/// One window of one home as read (`quota-snapshot/1`), raw and unclamped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuotaWindow {
+    /// Stable id; with the home the identity of the bucket.
+    pub window_id: String,
+    /// `first_use`, `fixed`, `calendar`, `sliding`, `balance` or `unknown`.
+    pub kind: String,
+    /// Model globs the window binds; `["*"]` binds all.
+    pub scope: Vec<String>,
+    /// Used fraction: 0 is untouched, above 1 is over the limit; `None` is unknown.
+    pub used: Option<f64>,
+    /// The vendor says there is no limit.
+    pub is_unlimited: bool,
+    /// What the vendor says.
+    pub status: WindowStatus,
+    /// Length in seconds, from the payload.
+    pub window_seconds: Option<i64>,
+    /// Reset instant, rounded to the minute.
+    pub resets_at: Option<DateTime<Utc>>,
+    /// `Some(false)` is an unopened first-use window.
+    pub started: Option<bool>,
+    /// When the vendor's value was seen.
+    pub observed_at: Option<DateTime<Utc>>,
+    /// Why the reading cannot be used, if it cannot (sliding reset, two anchors, old value beside a new reset).
+    pub invalid: Option<String>,
+    /// Where the reading stands.
+    pub place: Place,
+}
+
+/// One home with its newest reading of every window.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QuotaHome {
+    /// The seat.
+    pub home: HomeId,
+    /// Its windows, by id.
+    pub windows: Vec<QuotaWindow>,
+}
