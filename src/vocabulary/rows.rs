@@ -219,6 +219,10 @@ pub struct RouteDef {
     pub budgets: BTreeMap<String, Budget>,
     /// Keys the router ignores.
     pub unknown_keys: Vec<UnknownKey>,
+    /// The definition as parsed.
+    pub raw: Value,
+    /// Why the router drops the whole route, if it does; then nothing below the key was used.
+    pub invalid: Option<Reject>,
 }
 
 /// What a consumer names.

@@ -1,0 +1,14 @@
+//! What a pool really contains. A [`ResolvedRing`] is made by one constructor only: it expands nesting and globs, drops what
+//! the router would drop and says so, resolves ids, and applies every policy rule to every member whatever brought it in.
+
+mod catalogue;
+mod expand;
+mod policy;
+mod resolved;
+mod share;
+
+pub use catalogue::{Catalogue, CatalogueEntry};
+pub use expand::{DropReason, Dropped};
+pub use policy::{PoolPolicy, Rule, Violation};
+pub use resolved::{ResolvedRing, RingError, RingInput, RingMember};
+pub use share::{ShareNode, configured_shares, lead_of};

@@ -1,0 +1,68 @@
+//! Configured shares through nested groups (methods §16.1): the product of `weight / sum of weights` down the tree; an ordered
+//! group gives everything to its first member.
+
+use crate::vocabulary::Selection;
+
+/// A pool as a tree of groups with leaves by index.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShareNode {
+    /// A member, by its index.
+    Leaf(usize),
+    /// A group with its own selection.
+    Group {
+        /// How it picks.
+        selection: Selection,
+        /// Children with their weights, in order.
+        children: Vec<(Self, f64)>,
+    },
+}
+
+impl ShareNode {
+    /// The tree without the leaves that are not kept; `None` when nothing is left.
+    pub fn retain(self, keep: &impl Fn(usize) -> bool) -> Option<Self> {
+        match self {
+            Self::Leaf(i) => keep(i).then_some(Self::Leaf(i)),
+            Self::Group { selection, children } => {
+                let children: Vec<_> =
+                    children.into_iter().filter_map(|(child, weight)| Some((child.retain(keep)?, weight))).collect();
+                (!children.is_empty()).then_some(Self::Group { selection, children })
+            }
+        }
+    }
+}
+
+/// The configured share of each of `leaves` members; a member that is not in the tree has 0.
+pub fn configured_shares(tree: &ShareNode, leaves: usize) -> Vec<f64> {
+    let mut shares = vec![0.0; leaves];
+    spread(tree, 1.0, &mut shares);
+    shares
+}
+
+/// Spreads a share over a subtree.
+fn spread(node: &ShareNode, share: f64, shares: &mut [f64]) {
+    match node {
+        ShareNode::Leaf(i) => shares[*i] += share,
+        ShareNode::Group { selection: Selection::Ordered, children } => {
+            if let Some((first, _)) = children.first() {
+                spread(first, share, shares);
+            }
+        }
+        ShareNode::Group { children, .. } => {
+            let total: f64 = children.iter().map(|(_, weight)| weight).sum();
+            for (child, weight) in children {
+                spread(child, share * weight / total, shares);
+            }
+        }
+    }
+}
+
+/// The index of the lead: the largest share, ties to the first in order. `None` of no members.
+pub fn lead_of(shares: &[f64]) -> Option<usize> {
+    let mut lead: Option<usize> = None;
+    for (i, share) in shares.iter().enumerate() {
+        if lead.is_none_or(|best| share.total_cmp(&shares[best]).is_gt()) {
+            lead = Some(i);
+        }
+    }
+    lead
+}
