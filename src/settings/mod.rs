@@ -1,6 +1,8 @@
 //! The instruction file: YAML front matter holds every setting, the body is the operator's policy in plain words.
 //! Raw text is turned into validated settings before any source is read; errors name file and line.
 
+mod thresholds;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -8,6 +10,8 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, Tier};
+
+pub use thresholds::{Bars, Latest, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights, Windows};
 
 /// Everything the operator settled, validated.
 #[derive(Debug, Clone)]
@@ -40,7 +44,7 @@ pub struct Settings {
     pub tiers: BTreeMap<Tier, TierSettings>,
     /// Tokens of a task where the pool's own are unknown.
     pub tokens_per_task: f64,
-    /// Thresholds by their dotted key, for example `latest.quality`; every key of [`Thresholds`].
+    /// Thresholds; the accessor is the dotted key: `thresholds.latest.quality` is the setting `latest.quality`.
     pub thresholds: Thresholds,
     /// Ages from which on a source is stale, in hours.
     pub max_age_hours: MaxAges,
@@ -203,65 +207,6 @@ pub struct TierSettings {
     pub cache_share: f64,
     /// Input tokens per output token.
     pub input_per_output: f64,
-}
-
-/// Every threshold of the methods, by section of the settings file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Thresholds {
-    /// `bars.rows`: scored attempts a member needs before its rate is compared.
-    pub bars_rows: f64,
-    /// `bars.tasks`: distinct tasks it needs.
-    pub bars_tasks: f64,
-    /// `bars.days`: days those rows must span.
-    pub bars_days: f64,
-    /// `rows.max_age_days`: older rows are left out.
-    pub rows_max_age_days: f64,
-    /// `rows.mature_hours`: younger rows are left out.
-    pub rows_mature_hours: f64,
-    /// `windows.gap`: Π gap that is misaligned.
-    pub windows_gap: f64,
-    /// `windows.gap_high`: Π gap that is of high severity.
-    pub windows_gap_high: f64,
-    /// `windows.cash_usd`: cash saved per review that is misaligned.
-    pub windows_cash_usd: f64,
-    /// `windows.flag_literal_picture`: raise the literal window picture to misaligned.
-    pub windows_flag_literal_picture: bool,
-    /// `latest.belongs`: share of the best member's q a candidate needs.
-    pub latest_belongs: f64,
-    /// `latest.quality`: points above the lead that clear the bar.
-    pub latest_quality: f64,
-    /// `latest.price`: share of the lead's bill that clears the bar.
-    pub latest_price: f64,
-    /// `latest.speed`: times the lead's speed that clears the bar.
-    pub latest_speed: f64,
-    /// `latest.age_days`: age a candidate needs.
-    pub latest_age_days: f64,
-    /// `latest.retire_days`: an end date this near is due.
-    pub latest_retire_days: f64,
-    /// `latest.trial_share`: largest share of a trial.
-    pub latest_trial_share: f64,
-    /// `sizing.speed_ratio`: slowest to fastest that is a spread.
-    pub sizing_speed_ratio: f64,
-    /// `sizing.speed_lower`: what the lower bound of that ratio must reach.
-    pub sizing_speed_lower: f64,
-    /// `sizing.speed_rows`: measurements a member needs on either side.
-    pub sizing_speed_rows: f64,
-    /// `sizing.idle_days`: span of the idle rule.
-    pub sizing_idle_days: f64,
-    /// `sizing.share_tasks`: tasks of the pool the idle rule needs.
-    pub sizing_share_tasks: f64,
-    /// `sizing.dear_ratio`: bill against the pool's median that is "far dearer" (methods §13, `tier_misfit`).
-    pub sizing_dear_ratio: f64,
-    /// `sizing.strong_points`: q above the pool's median that is "far stronger".
-    pub sizing_strong_points: f64,
-    /// `structure.expiring_days`: an `until` this near is expiring.
-    pub structure_expiring_days: f64,
-    /// `weights.max_denominator`: largest sum of proposed weights.
-    pub weights_max_denominator: u32,
-    /// `weights.tolerance`: how far a share may be rounded.
-    pub weights_tolerance: f64,
-    /// `expiry_days`: how long a proposal stays open.
-    pub expiry_days: f64,
 }
 
 /// Ages from which on a source is stale, in hours. Quota windows have classes of their own (quota §3.3).
