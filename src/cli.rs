@@ -1,0 +1,111 @@
+//! Verbs, flags and exit codes. Parsing a flag is here; what it means is elsewhere.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Audits the model pools of an AI-agent fleet. It never edits config.
+#[derive(Debug, Parser)]
+#[command(name = "pool-review", version, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Folder that paths of the instruction file are relative to
+    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
+    pub workspace: PathBuf,
+    /// Review instant instead of the clock, RFC 3339 (2026-11-29T12:00:00Z)
+    #[arg(long, global = true, value_name = "INSTANT")]
+    pub now: Option<DateTime<Utc>>,
+    /// How to print the answer
+    #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Print nothing but errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Lines for people
+    Human,
+    /// One JSON document
+    Json,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run one audit: read everything, judge every pool, write log, proposals and ledger
+    Review(ReviewArgs),
+    /// Print the page of a check: what it judges, how it decides, what to do
+    Explain {
+        /// latest-model, best-per-pool, right-sizing or structure
+        #[arg(value_name = "CHECK")]
+        topic: String,
+    },
+}
+
+/// Flags of `review`.
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// The instruction file: settings and policy
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+    /// Exit with 10 when proposals are open
+    #[arg(long)]
+    pub exit_code: bool,
+}
+
+/// How a run ends. When several apply the order is 2, 1, 10, 3, 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitCode {
+    /// The run finished; proposals or not.
+    Finished = 0,
+    /// The run failed.
+    Failed = 1,
+    /// Bad arguments or settings, or an unreadable canonical config; nothing was written.
+    Unusable = 2,
+    /// The run finished, but some pools were not judged: a source they need is missing or stale.
+    Blocked = 3,
+    /// Proposals are open, and `--exit-code` was given.
+    Proposals = 10,
+}
+
+impl ExitCode {
+    /// Every code with its meaning, as the README repeats it.
+    pub const TABLE: [(Self, &'static str); 5] = [
+        (Self::Finished, "the run finished; proposals or not"),
+        (Self::Failed, "the run failed"),
+        (Self::Unusable, "bad arguments or settings, or an unreadable canonical config; nothing was written"),
+        (Self::Blocked, "the run finished, but some pools were not judged (`blocked`)"),
+        (Self::Proposals, "proposals are open, and `--exit-code` was given"),
+    ];
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// Why a run did not finish, and so how it exits.
+#[derive(Debug)]
+pub enum Failure {
+    /// Arguments, settings or canonical config: exit 2, nothing written.
+    Unusable(anyhow::Error),
+    /// Anything later: exit 1.
+    Failed(anyhow::Error),
+}
+
+impl Failure {
+    /// The error and the code it exits with.
+    pub fn parts(self) -> (anyhow::Error, ExitCode) {
+        match self {
+            Self::Unusable(error) => (error, ExitCode::Unusable),
+            Self::Failed(error) => (error, ExitCode::Failed),
+        }
+    }
+}
