@@ -1,17 +1,30 @@
 //! The instruction file: YAML front matter holds every setting, the body is the operator's policy in plain words.
 //! Raw text is turned into validated settings before any source is read; errors name file and line.
 
+mod build;
+mod file;
+mod kind;
+mod reader;
+mod reference;
+mod rules;
 mod thresholds;
+mod yaml;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
+use anyhow::{Result, anyhow};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
+use globset::GlobMatcher;
 
 use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, Tier};
 
-pub use thresholds::{Bars, Latest, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights, Windows};
+pub use kind::{Kind, glob};
+pub use reference::{Effect, Key, reference};
+pub use thresholds::{
+    Bars, Latest, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights, Windows,
+};
 
 /// Everything the operator settled, validated.
 #[derive(Debug, Clone)]
@@ -20,6 +33,8 @@ pub struct Settings {
     pub path: String,
     /// SHA-256 of the file.
     pub digest: Digest,
+    /// The operator's policy in plain words: the text after the front matter.
+    pub body: String,
     /// Five-field cron expression, not yet interpreted (the schedule room does).
     pub schedule: String,
     /// Zone of the schedule.
@@ -52,6 +67,8 @@ pub struct Settings {
     pub issues: Issues,
     /// Dotted key → line in the file, for every key that is written there.
     pub lines: BTreeMap<String, usize>,
+    /// The compiled patterns of `pools`, in the same order.
+    pool_globs: Vec<GlobMatcher>,
 }
 
 /// Where the canonical config is; paths relative to the workspace.
@@ -209,21 +226,6 @@ pub struct TierSettings {
     pub input_per_output: f64,
 }
 
-/// Ages from which on a source is stale, in hours. Quota windows have classes of their own (quota §3.3).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MaxAges {
-    /// `max_age_hours.market`.
-    pub market: f64,
-    /// `max_age_hours.catalogues`.
-    pub catalogues: f64,
-    /// `max_age_hours.retirements`.
-    pub retirements: f64,
-    /// `max_age_hours.speeds`.
-    pub speeds: f64,
-    /// `max_age_hours.sessions`.
-    pub sessions: f64,
-}
-
 /// The issue plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issues {
@@ -234,10 +236,40 @@ pub struct Issues {
 }
 
 impl Settings {
-    /// The rule that applies to a pool: the first whose pattern matches.
+    /// The settings of an instruction file: YAML between two `---` lines, then the policy in plain words.
+    /// The error is one line, `path:line: what is wrong`; nothing else has been read by then.
+    pub fn parse(text: &str, path: &str) -> Result<Self> {
+        let parse = || {
+            let parts = file::split(text)?;
+            let tree = yaml::parse(parts.front_matter, 1)?;
+            build::settings(text, path, parts.body, reader::Written::from_tree(&tree)?)
+        };
+        parse().map_err(|fault| anyhow!("{path}:{}: {}", fault.line, fault.message))
+    }
+
+    /// The settings of an instruction file of the workspace: a regular file of at most 1 MiB of UTF-8 text.
+    /// The error is one line that names the path, and the line where there is one.
+    pub fn load(workspace: &Path, path: &Path) -> Result<Self> {
+        let shown = path.strip_prefix(workspace).unwrap_or(path).display().to_string();
+        let text = file::read(&workspace.join(path), &shown)?;
+        Self::parse(&text, &shown)
+    }
+
+    /// The rule that applies to a pool: the first whose pattern is its id or matches it.
     pub fn pool_rule(&self, pool: &PoolId) -> Option<&PoolRule> {
-        let _ = pool;
-        None
+        self.rule_index(pool).map(|index| &self.pools[index])
+    }
+
+    /// The rules that apply to none of these pools, in file order: nothing matches, or an earlier rule matched first.
+    pub fn unmatched_rules<'a>(&self, pools: impl Iterator<Item = &'a PoolId>) -> Vec<&PoolRule> {
+        let used: BTreeSet<usize> = pools.filter_map(|pool| self.rule_index(pool)).collect();
+        self.pools.iter().enumerate().filter(|(index, _)| !used.contains(index)).map(|(_, rule)| rule).collect()
+    }
+
+    /// Which rule applies to a pool.
+    fn rule_index(&self, pool: &PoolId) -> Option<usize> {
+        let id = pool.as_str();
+        self.pools.iter().zip(&self.pool_globs).position(|(rule, glob)| rule.pattern == id || glob.is_match(id))
     }
 
     /// The home of a provider.

@@ -1,5 +1,42 @@
-//! Every threshold of the methods (§25), one struct per section of the settings file.
-//! The accessor is the dotted key: `thresholds.latest.quality` is the setting `latest.quality`.
+//! Every threshold of the methods (§25), one struct per section of the settings file, and the source ages.
+//! The accessor is the dotted key: `thresholds.latest.quality` is the setting `latest.quality`. A threshold is one
+//! line here: field, row of the reference, default and documentation come from it.
+
+use super::kind::Kind;
+use super::reader::{Reader, Setting};
+use super::reference::{Effect, Key};
+
+/// Makes a section: a struct, its rows of the reference, and how it is read.
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident in $section:literal
+     { $($field:ident: $type:ty = $kind:expr, $default:literal, $effect:ident, $meaning:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub struct $name {
+            $(
+                #[doc = concat!("`", $section, ".", stringify!($field), "`: ", $meaning, ".")]
+                pub $field: $type,
+            )*
+        }
+
+        impl $name {
+            /// Its rows of the reference.
+            pub(super) const KEYS: &[Key] = &[$(Key {
+                key: concat!($section, ".", stringify!($field)),
+                kind: $kind,
+                default: $default,
+                meaning: $meaning,
+                effect: Effect::$effect,
+            }),*];
+
+            /// What is written, else the defaults.
+            pub(super) fn read(root: &Reader) -> Self {
+                let section = root.group($section);
+                Self { $($field: <$type>::read(&section, stringify!($field))),* }
+            }
+        }
+    };
+}
 
 /// Every threshold of the methods, by section of the settings file.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,189 +63,171 @@ pub struct Thresholds {
     pub structure: Structure,
     /// `weights.*`: proposed weights.
     pub weights: Weights,
-    /// `horizon_days`: days over which the value of a test is reckoned (methods §9).
+    /// `horizon_days`: days of tasks over which the value of a test is reckoned (methods §9).
     pub horizon_days: f64,
-    /// `expiry_days`: how long a proposal stays open (methods §18).
+    /// `expiry_days`: days a proposal stays open (methods §18).
     pub expiry_days: f64,
-    /// `test_expiry_days`: how long a proposed test stays open (methods §18).
+    /// `test_expiry_days`: days a proposed test stays open (methods §18).
     pub test_expiry_days: f64,
 }
 
-/// What evidence must clear before it speaks (methods §8).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bars {
-    /// `bars.rows`: scored attempts a member needs before its rate is compared.
-    pub rows: f64,
-    /// `bars.tasks`: distinct tasks it needs.
-    pub tasks: f64,
-    /// `bars.days`: days those rows must span.
-    pub days: f64,
-    /// `bars.propose`: claim probability that makes a proposal when two counted looks reach it.
-    pub propose: f64,
-    /// `bars.once`: claim probability that makes a proposal at one look.
-    pub once: f64,
-    /// `bars.watch`: claim probability from which on a pair is watched.
-    pub watch: f64,
-    /// `bars.keep`: claim probability under which an open proposal is weakening.
-    pub keep: f64,
-    /// `bars.withdraw`: claim probability under which, at two counted looks, it is withdrawn.
-    pub withdraw: f64,
-    /// `bars.reverse`: claim probability that reverses a landed change when two counted looks reach it.
-    pub reverse: f64,
-    /// `bars.new_rows`: weighted rows since the last counted look that make a look count.
-    pub new_rows: f64,
-    /// `bars.reverse_days`: days since landing that a reversal needs.
-    pub reverse_days: f64,
-    /// `bars.reverse_rows`: weighted rows since landing that a reversal needs.
-    pub reverse_rows: f64,
-    /// `bars.guard_points`: points of success a swap of the lead may lose.
-    pub guard_points: f64,
-    /// `bars.guard`: probability that no more is lost.
-    pub guard: f64,
-    /// `bars.cost_points`: points of success a move that only saves cost may lose.
-    pub cost_points: f64,
-    /// `bars.cost_guard`: probability that no more is lost.
-    pub cost_guard: f64,
-    /// `bars.threshold_loss`: practical threshold, as share of the lead's loss.
-    pub threshold_loss: f64,
-    /// `bars.threshold_stake`: practical threshold, as share of the stake.
-    pub threshold_stake: f64,
-    /// `bars.regret_share`: excess regret, as share of the lead's loss, up to which a pair is aligned.
-    pub regret_share: f64,
-    /// `bars.false_discovery`: mean error accepted over the new claims of one run.
-    pub false_discovery: f64,
+impl Thresholds {
+    /// What is written, else the defaults.
+    pub(super) fn read(root: &Reader) -> Self {
+        Self {
+            bars: Bars::read(root),
+            rows: Rows::read(root),
+            mix: Mix::read(root),
+            prior: Prior::read(root),
+            speed: Speed::read(root),
+            traffic: Traffic::read(root),
+            windows: Windows::read(root),
+            latest: Latest::read(root),
+            sizing: Sizing::read(root),
+            structure: Structure::read(root),
+            weights: Weights::read(root),
+            horizon_days: root.number("horizon_days"),
+            expiry_days: root.number("expiry_days"),
+            test_expiry_days: root.number("test_expiry_days"),
+        }
+    }
 }
 
-/// Which rows count, and how much (methods §1, §2).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rows {
-    /// `rows.half_life_days`: age at which a row counts half.
-    pub half_life_days: f64,
-    /// `rows.max_age_days`: older rows are left out.
-    pub max_age_days: f64,
-    /// `rows.cluster_correlation`: correlation of the attempts of one task.
-    pub cluster_correlation: f64,
-    /// `rows.epoch_factor`: weight of a row that is older than the member's behaviour epoch.
-    pub epoch_factor: f64,
-    /// `rows.mature_hours`: younger rows are left out.
-    pub mature_hours: f64,
+section! {
+    /// What evidence must clear before it speaks (methods §8).
+    Bars in "bars" {
+        rows: f64 = Kind::AtLeast(0.0), "8", Now, "scored attempts a member needs before its rate is compared";
+        tasks: f64 = Kind::AtLeast(0.0), "5", Now, "distinct tasks it needs";
+        days: f64 = Kind::AtLeast(0.0), "2", Now, "days those rows must span";
+        propose: f64 = Kind::Share, "0.95", Later, "claim probability that makes a proposal when two counted looks reach it";
+        once: f64 = Kind::Share, "0.99", Later, "claim probability that makes a proposal at one look";
+        watch: f64 = Kind::Share, "0.80", Later, "claim probability from which on a pair is watched";
+        keep: f64 = Kind::Share, "0.90", Later, "claim probability under which an open proposal is weakening";
+        withdraw: f64 = Kind::Share, "0.70", Later, "claim probability under which, at two counted looks, it is withdrawn";
+        reverse: f64 = Kind::Share, "0.975", Later, "claim probability that reverses a landed change when two counted looks reach it";
+        new_rows: f64 = Kind::AtLeast(0.0), "5", Later, "weighted rows since the last counted look that make a look count";
+        reverse_days: f64 = Kind::AtLeast(0.0), "7", Later, "days since landing that a reversal needs";
+        reverse_rows: f64 = Kind::AtLeast(0.0), "20", Later, "weighted rows since landing that a reversal needs";
+        guard_points: f64 = Kind::AtLeast(0.0), "3", Later, "points of success a swap of the lead may lose";
+        guard: f64 = Kind::Share, "0.90", Later, "probability that no more is lost";
+        cost_points: f64 = Kind::AtLeast(0.0), "5", Later, "points of success a move that only saves cost may lose";
+        cost_guard: f64 = Kind::Share, "0.80", Later, "probability that no more is lost";
+        threshold_loss: f64 = Kind::Share, "0.05", Later, "practical threshold, as share of the lead's loss";
+        threshold_stake: f64 = Kind::Share, "0.03", Later, "practical threshold, as share of the stake";
+        regret_share: f64 = Kind::Share, "0.03", Later, "excess regret, as share of the lead's loss, up to which a pair is aligned";
+        false_discovery: f64 = Kind::Share, "0.05", Later, "mean error accepted over the new claims of one run";
+    }
 }
 
-/// Which task classes count (methods §2).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Mix {
-    /// `mix.min_class_share`: share of the pool's rows below which a class is merged into `other`.
-    pub min_class_share: f64,
+section! {
+    /// Which rows count, and how much (methods §1, §2).
+    Rows in "rows" {
+        half_life_days: f64 = Kind::Above0, "14", Later, "age at which a row counts half";
+        max_age_days: f64 = Kind::Above0, "60", Now, "older rows are left out";
+        cluster_correlation: f64 = Kind::Share, "0.5", Later, "correlation of the attempts of one task";
+        epoch_factor: f64 = Kind::Share, "0.25", Later, "weight of a row that is older than the member's behaviour epoch";
+        mature_hours: f64 = Kind::AtLeast(0.0), "24", Now, "younger rows are left out";
+    }
 }
 
-/// What is assumed of a member before its rows (methods §3).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Prior {
-    /// `prior.tau`: how far the market index is trusted, as standard deviation of success.
-    pub tau: f64,
-    /// `prior.slope_per_10_points`: what ten index points are worth on the logit scale.
-    pub slope_per_10_points: f64,
-    /// `prior.kappa_min`: smallest strength of the prior, in rows.
-    pub kappa_min: f64,
-    /// `prior.kappa_max`: largest strength of the prior, in rows.
-    pub kappa_max: f64,
-    /// `prior.external_rows`: most own rows that market and shared evidence together count for.
-    pub external_rows: f64,
+section! {
+    /// Which task classes count (methods §2).
+    Mix in "mix" {
+        min_class_share: f64 = Kind::Share, "0.05", Later, "share of the pool's rows below which a class is merged into `other`";
+    }
 }
 
-/// How task minutes are estimated (methods §5).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speed {
-    /// `speed.sd0`: standard deviation of ln minutes assumed before there are rows.
-    pub sd0: f64,
-    /// `speed.rows0`: rows that assumption weighs.
-    pub rows0: f64,
-    /// `speed.max_censored`: share of rows cut off at their limit above which a duration is the plain median.
-    pub max_censored: f64,
+section! {
+    /// What is assumed of a member before its rows (methods §3).
+    Prior in "prior" {
+        tau: f64 = Kind::Above0, "0.15", Later, "how far the market index is trusted, as standard deviation of success";
+        slope_per_10_points: f64 = Kind::AtLeast(0.0), "0.25", Later, "what ten index points are worth on the logit scale";
+        kappa_min: f64 = Kind::Above0, "2", Later, "smallest strength of the prior, in rows";
+        kappa_max: f64 = Kind::Above0, "30", Later, "largest strength of the prior, in rows";
+        external_rows: f64 = Kind::AtLeast(0.0), "30", Later, "most own rows that market and shared evidence together count for";
+    }
 }
 
-/// How many proposals there may be (methods §8).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Traffic {
-    /// `traffic.open_per_pool`: open statistical proposals per pool.
-    pub open_per_pool: u32,
-    /// `traffic.new_per_run`: new statistical proposals per run.
-    pub new_per_run: u32,
+section! {
+    /// How task minutes are estimated (methods §5).
+    Speed in "speed" {
+        sd0: f64 = Kind::Above0, "0.6", Later, "standard deviation of ln minutes assumed before there are rows";
+        rows0: f64 = Kind::AtLeast(0.0), "4", Later, "rows that assumption weighs";
+        max_censored: f64 = Kind::Share, "0.20", Later, "share of rows cut off at their limit above which a duration is the plain median";
+    }
 }
 
-/// Quota and cash (methods §12, §13).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Windows {
-    /// `windows.gap`: Π gap that is misaligned.
-    pub gap: f64,
-    /// `windows.gap_high`: Π gap that is of high severity.
-    pub gap_high: f64,
-    /// `windows.pressure`: pressure up to which a share is sustainable.
-    pub pressure: f64,
-    /// `windows.lead_hours`: lead-hours per review a move must be worth.
-    pub lead_hours: f64,
-    /// `windows.cash_usd`: cash saved per review that is misaligned.
-    pub cash_usd: f64,
-    /// `windows.flag_literal_picture`: raise the literal window picture to misaligned.
-    pub flag_literal_picture: bool,
+section! {
+    /// How many proposals there may be (methods §8).
+    Traffic in "traffic" {
+        open_per_pool: u32 = Kind::Whole(0), "1", Later, "open statistical proposals per pool";
+        new_per_run: u32 = Kind::Whole(0), "3", Later, "new statistical proposals per run";
+    }
 }
 
-/// Check latest-model (methods §11).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Latest {
-    /// `latest.belongs`: share of the best member's q a candidate needs.
-    pub belongs: f64,
-    /// `latest.quality`: points above the lead that clear the bar.
-    pub quality: f64,
-    /// `latest.price`: share of the lead's bill that clears the bar.
-    pub price: f64,
-    /// `latest.speed`: times the lead's speed that clears the bar.
-    pub speed: f64,
-    /// `latest.age_days`: age a candidate needs.
-    pub age_days: f64,
-    /// `latest.retire_days`: an end date this near is due.
-    pub retire_days: f64,
-    /// `latest.trial_share`: largest share of a trial.
-    pub trial_share: f64,
+section! {
+    /// Quota and cash (methods §12, §13).
+    Windows in "windows" {
+        gap: f64 = Kind::AtLeast(0.0), "0.30", Now, "Π gap that is misaligned";
+        gap_high: f64 = Kind::AtLeast(0.0), "0.60", Now, "Π gap that is of high severity";
+        pressure: f64 = Kind::Share, "0.9", Later, "pressure up to which a share is sustainable";
+        lead_hours: f64 = Kind::AtLeast(0.0), "1", Later, "lead-hours per review a move must be worth";
+        cash_usd: f64 = Kind::AtLeast(0.0), "1", Now, "cash saved per review that is misaligned";
+        flag_literal_picture: bool = Kind::Flag, "false", Now, "raise the literal window picture to misaligned";
+    }
 }
 
-/// Check right-sizing (methods §13).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sizing {
-    /// `sizing.speed_ratio`: slowest to fastest that is a spread.
-    pub speed_ratio: f64,
-    /// `sizing.speed_lower`: what the lower bound of that ratio must reach.
-    pub speed_lower: f64,
-    /// `sizing.speed_rows`: measurements a member needs on either side.
-    pub speed_rows: f64,
-    /// `sizing.save_share`: share of the cost per task a cheaper member must save.
-    pub save_share: f64,
-    /// `sizing.save_usd_day`: dollars per day it must save.
-    pub save_usd_day: f64,
-    /// `sizing.share_difference`: distance of observed from configured share that is a mismatch.
-    pub share_difference: f64,
-    /// `sizing.share_tasks`: tasks of the pool the share and idle rules need.
-    pub share_tasks: f64,
-    /// `sizing.idle_days`: span of the idle rule.
-    pub idle_days: f64,
-    /// `sizing.dear_ratio`: bill against the pool's median that is far dearer (`tier_misfit`).
-    pub dear_ratio: f64,
-    /// `sizing.strong_points`: q above the pool's median that is far stronger (`tier_misfit`).
-    pub strong_points: f64,
+section! {
+    /// Check latest-model (methods §11).
+    Latest in "latest" {
+        belongs: f64 = Kind::Share, "0.80", Now, "share of the best member's q a candidate needs";
+        quality: f64 = Kind::AtLeast(0.0), "2", Now, "points above the lead that clear the bar";
+        price: f64 = Kind::Share, "0.70", Now, "share of the lead's bill that clears the bar";
+        speed: f64 = Kind::Above0, "1.5", Now, "times the lead's speed that clears the bar";
+        age_days: f64 = Kind::AtLeast(0.0), "3", Now, "age a candidate needs";
+        retire_days: f64 = Kind::AtLeast(0.0), "30", Now, "an end date this near is due";
+        trial_share: f64 = Kind::Share, "0.20", Now, "largest share of a trial";
+    }
 }
 
-/// Check structure (methods §14).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Structure {
-    /// `structure.expiring_days`: an `until` this near is expiring.
-    pub expiring_days: f64,
+section! {
+    /// Check right-sizing (methods §13).
+    Sizing in "sizing" {
+        speed_ratio: f64 = Kind::AtLeast(1.0), "3", Now, "slowest to fastest that is a spread";
+        speed_lower: f64 = Kind::AtLeast(1.0), "2", Now, "what the lower bound of that ratio must reach";
+        speed_rows: f64 = Kind::AtLeast(0.0), "8", Now, "measurements a member needs on either side";
+        save_share: f64 = Kind::Share, "0.30", Later, "share of the cost per task a cheaper member must save";
+        save_usd_day: f64 = Kind::AtLeast(0.0), "1", Later, "dollars per day it must save";
+        share_difference: f64 = Kind::Share, "0.15", Later, "distance of observed from configured share that is a mismatch";
+        share_tasks: f64 = Kind::AtLeast(0.0), "30", Now, "tasks of the pool the share and idle rules need";
+        idle_days: f64 = Kind::Above0, "14", Now, "span of the idle rule";
+        dear_ratio: f64 = Kind::AtLeast(1.0), "5", Now, "bill against the pool's median that is far dearer (`tier_misfit`)";
+        strong_points: f64 = Kind::AtLeast(0.0), "5", Now, "q above the pool's median that is far stronger (`tier_misfit`)";
+    }
 }
 
-/// Proposed weights (methods §13, §16).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Weights {
-    /// `weights.max_denominator`: largest sum of proposed weights.
-    pub max_denominator: u32,
-    /// `weights.tolerance`: how far a share may be rounded.
-    pub tolerance: f64,
+section! {
+    /// Check structure (methods §14).
+    Structure in "structure" {
+        expiring_days: f64 = Kind::AtLeast(0.0), "7", Now, "an `until` this near is expiring";
+    }
+}
+
+section! {
+    /// Proposed weights (methods §13, §16).
+    Weights in "weights" {
+        max_denominator: u32 = Kind::Whole(1), "20", Now, "largest sum of proposed weights";
+        tolerance: f64 = Kind::Share, "0.05", Now, "how far a share may be rounded";
+    }
+}
+
+section! {
+    /// Ages from which on a source is stale, in hours. Quota windows have classes of their own (quota §3.3).
+    MaxAges in "max_age_hours" {
+        market: f64 = Kind::Above0, "48", Now, "age from which on market bodies are stale, hours";
+        catalogues: f64 = Kind::Above0, "48", Now, "age from which on provider catalogues are stale, hours";
+        retirements: f64 = Kind::Above0, "48", Now, "age from which on the map of end dates is stale, hours";
+        speeds: f64 = Kind::Above0, "48", Now, "age from which on measured speeds are stale, hours";
+        sessions: f64 = Kind::Above0, "24", Now, "age from which on scorecards are stale, hours";
+    }
 }

@@ -1,0 +1,346 @@
+//! The written settings, checked key by key against the reference, and typed access to them with their defaults.
+
+use std::collections::BTreeMap;
+
+use crate::vocabulary::Tier;
+
+use super::kind::{did_you_mean, is_id_text, nearest};
+use super::reference::{self, Key};
+use super::yaml::{Fault, Node, Value, quoted};
+
+/// What the file says: every value under its dotted key, each of the kind the reference demands.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Dotted key → value.
+    values: BTreeMap<String, Value>,
+    /// Dotted key → line, groups and items included.
+    pub(super) lines: BTreeMap<String, usize>,
+    /// Dotted key of a list of groups, or of a group with free names → the names of its parts, in file order.
+    parts: BTreeMap<String, Vec<String>>,
+}
+
+impl Written {
+    /// Checks a tree against the reference: unknown and repeated keys, wrong kinds. The first fault in file order ends it.
+    pub(super) fn from_tree(root: &Node) -> Result<Self, Fault> {
+        let mut written = Self::default();
+        written.take_group("", "", root)?;
+        Ok(written)
+    }
+
+    /// The line of the first of these keys that is written; 1 when none is.
+    pub(super) fn line(&self, keys: &[&str]) -> usize {
+        keys.iter().find_map(|key| self.lines.get(*key)).copied().unwrap_or(1)
+    }
+
+    /// Takes the keys of a group. `pattern` is its name in the reference, `shown` its name in the file.
+    fn take_group(&mut self, pattern: &str, shown: &str, node: &Node) -> Result<(), Fault> {
+        let entries = match &node.value {
+            Value::Group(entries) => entries,
+            Value::Nothing if !shown.ends_with(']') => return Ok(()),
+            other => return Err(Fault::new(node.line, not_a_group(shown, other))),
+        };
+        let names = reference::names_under(pattern);
+        for (name, line, value) in entries {
+            let key = join(shown, name);
+            if let Some(first) = self.lines.insert(key.clone(), *line) {
+                return Err(Fault::new(*line, format!("duplicate key {} (first on line {first})", quoted(&key))));
+            }
+            let known = known_name(&names, name).ok_or_else(|| unknown_key(&names, shown, name, *line))?;
+            if known.starts_with('<') {
+                self.parts.entry(shown.to_owned()).or_default().push(name.clone());
+            }
+            self.take(&join(pattern, known), &key, &Node { line: *line, value: value.value.clone() })?;
+        }
+        Ok(())
+    }
+
+    /// Takes what stands behind a key: a list of groups, a value or a group.
+    fn take(&mut self, pattern: &str, shown: &str, node: &Node) -> Result<(), Fault> {
+        if pattern.ends_with("[]") {
+            self.take_list(pattern, shown, node)
+        } else if let Some(key) = reference::key(pattern) {
+            self.take_value(key, shown, node)
+        } else {
+            self.take_group(pattern, shown, node)
+        }
+    }
+
+    /// Takes a list of groups.
+    fn take_list(&mut self, pattern: &str, shown: &str, node: &Node) -> Result<(), Fault> {
+        let items = match &node.value {
+            Value::List(items) => items.as_slice(),
+            Value::Nothing => &[],
+            other => return Err(Fault::new(node.line, format!("{} must be a list, not {other}", quoted(shown)))),
+        };
+        for (index, item) in items.iter().enumerate() {
+            self.lines.insert(format!("{shown}[{index}]"), item.line);
+            self.parts.entry(shown.to_owned()).or_default().push(format!("[{index}]"));
+            self.take_group(pattern, &format!("{shown}[{index}]"), item)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a value of the kind the reference demands.
+    fn take_value(&mut self, key: &Key, shown: &str, node: &Node) -> Result<(), Fault> {
+        let complaint = |why: String| Fault::new(node.line, format!("{} {why}", quoted(shown)));
+        if let (Value::List(items), super::Kind::Ids) = (&node.value, key.kind) {
+            self.take_ids(shown, items)?;
+        }
+        key.kind.accept(&node.value).map_err(complaint)?;
+        self.values.insert(shown.to_owned(), node.value.clone());
+        Ok(())
+    }
+
+    /// Notes the lines of a list of ids; each must be an id and stand there once.
+    fn take_ids(&mut self, shown: &str, items: &[Node]) -> Result<(), Fault> {
+        for (index, item) in items.iter().enumerate() {
+            let name = format!("{shown}[{index}]");
+            if !matches!(&item.value, Value::Text(text) if is_id_text(text)) {
+                let message =
+                    format!("{} must be an id without blanks, \"/\" and \"#\", not {}", quoted(&name), item.value);
+                return Err(Fault::new(item.line, message));
+            }
+            if items[..index].iter().any(|other| other.value == item.value) {
+                return Err(Fault::new(item.line, format!("{} names {} a second time", quoted(&name), item.value)));
+            }
+            self.lines.insert(name, item.line);
+        }
+        Ok(())
+    }
+}
+
+/// A key below another.
+fn join(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
+}
+
+/// The name of the reference that a written name stands for: itself, the list of that name, a tier, or any id.
+fn known_name(names: &[&'static str], name: &str) -> Option<&'static str> {
+    names.iter().copied().find(|known| match *known {
+        "<tier>" => Tier::ALL.iter().any(|tier| tier.as_str() == name),
+        "<id>" => is_id_text(name),
+        known => known.strip_suffix("[]").unwrap_or(known) == name,
+    })
+}
+
+/// The complaint about a group that is something else.
+fn not_a_group(shown: &str, found: &Value) -> String {
+    if shown.is_empty() {
+        format!("the front matter must be a group of settings, not {found}")
+    } else {
+        format!("{} must be a group of keys, not {found}", quoted(shown))
+    }
+}
+
+/// The complaint about an unknown key, with the nearest name of its level, else the same name of another level.
+fn unknown_key(names: &[&str], shown: &str, name: &str, line: usize) -> Fault {
+    let key = quoted(&join(shown, name));
+    if names == ["<id>"] {
+        return Fault::new(line, format!("{key} must be an id without blanks, \"/\" and \"#\""));
+    }
+    let tiers = Tier::ALL.map(Tier::as_str);
+    let siblings = if names == ["<tier>"] { &tiers[..] } else { names };
+    let near = nearest(name, siblings.iter().map(|known| known.trim_end_matches("[]"))).map(|near| join(shown, near));
+    let elsewhere = || {
+        let mut same = reference::reference().iter().filter(|row| row.key.rsplit('.').next() == Some(name));
+        same.next().filter(|_| same.next().is_none()).map(|row| row.key.to_owned())
+    };
+    let hint = near.or_else(elsewhere).map(|near| format!(" (did you mean {}?)", quoted(&near)));
+    Fault::new(line, format!("unknown key {key}{}", hint.unwrap_or_default()))
+}
+
+/// Access to the settings of one group. Keys it is asked for must be in the reference.
+pub(super) struct Reader<'a> {
+    /// What the file says.
+    written: &'a Written,
+    /// The group's name in the reference.
+    pattern: String,
+    /// The group's name in the file.
+    pub(super) shown: String,
+    /// The tier whose numbers it holds, for the defaults.
+    tier: Option<Tier>,
+}
+
+impl<'a> Reader<'a> {
+    /// Access to the top of the file.
+    pub(super) fn root(written: &'a Written) -> Self {
+        Self { written, pattern: String::new(), shown: String::new(), tier: None }
+    }
+
+    /// Access to a group of this one.
+    pub(super) fn group(&self, name: &str) -> Self {
+        self.below(name, name)
+    }
+
+    /// Access to the numbers of a tier.
+    pub(super) fn tier(&self, tier: Tier) -> Self {
+        Self { tier: Some(tier), ..self.group("tiers").below("<tier>", tier.as_str()) }
+    }
+
+    /// Access to the items of a list of groups, in file order.
+    pub(super) fn items(&self, name: &str) -> Vec<Self> {
+        let shown = join(&self.shown, name);
+        let parts = self.written.parts.get(&shown).map_or(&[][..], Vec::as_slice);
+        parts.iter().map(|index| self.below(&format!("{name}[]"), &format!("{name}{index}"))).collect()
+    }
+
+    /// The names in a group with free names, and access to each, in file order.
+    pub(super) fn named(&self, name: &str) -> Vec<(&'a str, Self)> {
+        let group = self.group(name);
+        let parts = self.written.parts.get(&group.shown).map_or(&[][..], Vec::as_slice);
+        parts.iter().map(|part| (part.as_str(), group.below("<id>", part))).collect()
+    }
+
+    /// Access to a group below.
+    fn below(&self, pattern: &str, shown: &str) -> Self {
+        Self {
+            written: self.written,
+            pattern: join(&self.pattern, pattern),
+            shown: join(&self.shown, shown),
+            tier: self.tier,
+        }
+    }
+
+    /// The line of the group itself.
+    pub(super) fn line(&self) -> usize {
+        self.written.line(&[&self.shown])
+    }
+
+    /// The line of a key, else of its group.
+    pub(super) fn line_of(&self, name: &str) -> usize {
+        self.written.line(&[&join(&self.shown, name), &self.shown])
+    }
+
+    /// The line of the first of these keys that is written.
+    pub(super) fn first_line(&self, keys: &[&str]) -> usize {
+        self.written.line(keys)
+    }
+
+    /// The value written under a key.
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.written.values.get(&join(&self.shown, name))
+    }
+
+    /// The default of a key: of this tier, where there are four.
+    fn default(&self, name: &str) -> &'static str {
+        let row = reference::key(&join(&self.pattern, name)).expect("only keys of the reference are asked for");
+        match self.tier {
+            Some(tier) => row.default.split(" · ").nth(tier as usize).unwrap_or(row.default),
+            None => row.default,
+        }
+    }
+
+    /// The number under a key, or its default.
+    pub(super) fn number(&self, name: &str) -> f64 {
+        self.optional_number(name).unwrap_or_else(|| parse_number(self.default(name)))
+    }
+
+    /// The number under a key, if it is written.
+    pub(super) fn optional_number(&self, name: &str) -> Option<f64> {
+        match self.value(name) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The whole number under a key, or its default.
+    pub(super) fn whole(&self, name: &str) -> u32 {
+        whole(self.number(name))
+    }
+
+    /// The whole number under a key, if it is written.
+    pub(super) fn optional_whole(&self, name: &str) -> Option<u32> {
+        self.optional_number(name).map(whole)
+    }
+
+    /// The flag under a key, or its default.
+    pub(super) fn flag(&self, name: &str) -> bool {
+        match self.value(name) {
+            Some(Value::Flag(flag)) => *flag,
+            _ => self.default(name) == "true",
+        }
+    }
+
+    /// The text under a key, or its default.
+    pub(super) fn text(&self, name: &str) -> &'a str {
+        self.optional_text(name).unwrap_or_else(|| self.default(name))
+    }
+
+    /// The text under a key, if it is written.
+    pub(super) fn optional_text(&self, name: &str) -> Option<&'a str> {
+        match self.value(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text under a key that must be written.
+    pub(super) fn required_text(&self, name: &str) -> Result<&'a str, Fault> {
+        self.optional_text(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// The ids under a key, if it is written.
+    pub(super) fn optional_ids(&self, name: &str) -> Option<Vec<&'a str>> {
+        match self.value(name) {
+            Some(Value::List(items)) => Some(items.iter().filter_map(text_of).collect()),
+            _ => None,
+        }
+    }
+
+    /// The complaint that a key is not written.
+    pub(super) fn missing(&self, name: &str) -> Fault {
+        Fault::new(self.line(), format!("{} is missing", quoted(&join(&self.shown, name))))
+    }
+}
+
+/// The text of a list item.
+fn text_of(node: &Node) -> Option<&str> {
+    match &node.value {
+        Value::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A default as a number: decimal, or a fraction such as `1/3`.
+fn parse_number(text: &str) -> f64 {
+    let number = |part: &str| part.parse::<f64>().expect("defaults of the reference are numbers");
+    match text.split_once('/') {
+        Some((above, below)) => number(above) / number(below),
+        None => number(text),
+    }
+}
+
+/// A number of kind [`super::Kind::Whole`] as an integer.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the kind lets only 0 to 2^32 - 1 pass")]
+fn whole(number: f64) -> u32 {
+    number as u32
+}
+
+/// A type that a section holds.
+pub(super) trait Setting {
+    /// The value under a key, or its default.
+    fn read(group: &Reader, name: &str) -> Self;
+}
+
+impl Setting for f64 {
+    fn read(group: &Reader, name: &str) -> Self {
+        group.number(name)
+    }
+}
+
+impl Setting for u32 {
+    fn read(group: &Reader, name: &str) -> Self {
+        group.whole(name)
+    }
+}
+
+impl Setting for bool {
+    fn read(group: &Reader, name: &str) -> Self {
+        group.flag(name)
+    }
+}
+
+/// ` (did you mean "x"?)` among names, or nothing.
+pub(super) fn hint<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> String {
+    did_you_mean(text, names).unwrap_or_default()
+}

@@ -1,0 +1,187 @@
+//! Every setting in one table: key, what it may hold, default, meaning. The parser, the defaults and the page
+//! `instructions/settings.md` all come from these rows; a setting that is not here does not exist.
+
+use std::sync::LazyLock;
+
+use super::kind::Kind;
+use super::{Bars, Latest, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Traffic, Weights, Windows};
+
+/// One setting.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Key {
+    /// Dotted key; `<id>` and `<tier>` stand for names, `[]` for the items of a list.
+    pub key: &'static str,
+    /// What it may hold.
+    pub kind: Kind,
+    /// The default as text: `none` is absent, `required` must be written, a dotted key is that setting's value, four values apart by ` · ` belong to
+    /// scout, workhorse, specialist and summit.
+    pub default: &'static str,
+    /// Its meaning, with the unit.
+    pub meaning: &'static str,
+    /// When it takes effect.
+    pub effect: Effect,
+}
+
+/// When a setting takes effect. Every one is read and checked now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Now.
+    Now,
+    /// With the full estimator.
+    Later,
+}
+
+/// Makes rows of the table: `"key", kind, "default", "meaning";`.
+macro_rules! rows {
+    ($($key:literal, $kind:expr, $default:literal, $meaning:literal;)*) => {
+        &[$(Key { key: $key, kind: $kind, default: $default, meaning: $meaning, effect: Effect::Now }),*]
+    };
+}
+
+/// The words of [`super::Billing`].
+const BILLING: Kind = Kind::Word(&["flat", "metered", "balance"]);
+/// The words of [`super::Family`].
+const FAMILY: Kind = Kind::Word(&["open", "all"]);
+/// The words of [`super::PlanMeaning`].
+const PLAN_MEANING: Kind = Kind::Word(&["plan_home", "planning_twin", "none"]);
+/// The words of [`crate::vocabulary::Tier`].
+const TIER: Kind = Kind::Word(&["scout", "workhorse", "specialist", "summit"]);
+/// A number of at least 0.
+const AT_LEAST_0: Kind = Kind::AtLeast(0.0);
+
+/// When to run and where everything lies.
+const PLACES: &[Key] = rows! {
+    "schedule", Kind::Cron, "0 */12 * * *", "when `watch` runs a review: minute, hour, day of month, month, day of week";
+    "timezone", Kind::Zone, "UTC", "zone in which the schedule is read";
+    "frozen_now", Kind::Instant, "none", "instant at which every run believes to be; for demos, and said loudly";
+    "config.opencode", Kind::Path, ".opencode/opencode.jsonc", "canonical opencode config; unreadable ends the run with exit code 2";
+    "config.openchamber", Kind::Path, "none", "OpenChamber `routing.json` with the categories";
+    "data.market", Kind::Path, "none", "Artificial Analysis v2 bodies: a file, or a folder of pages";
+    "data.catalogues", Kind::Path, "none", "models.dev `api.json`";
+    "data.retirements", Kind::Path, "none", "LiteLLM map of models with end dates and successors";
+    "data.aliases", Kind::Path, "none", "reviewed alias file";
+    "data.speeds", Kind::Path, "none", "measured speeds CSV";
+    "data.sessions", Kind::Path, "none", "scorecards CSV";
+    "data.quotas", Kind::Path, "none", "`quota-snapshot/1`: a file, or a folder of files";
+    "reports", Kind::Path, "reports", "folder that a run writes";
+    "log", Kind::Path, "<reports>/pool-composition-log.md", "the composition log; may lie anywhere";
+};
+
+/// The fleet and its rules.
+const FLEET: &[Key] = rows! {
+    "homes.<id>.providers", Kind::Ids, "required", "provider ids whose calls draw on this home; a provider belongs to one home";
+    "homes.<id>.billing", BILLING, "required", "how it is paid: subscription, per token, or per token from a prepaid balance";
+    "homes.<id>.cash_usd_per_lead_hour", AT_LEAST_0, "none", "cash that one hour of leading a pool costs here, USD; flat homes cost 0 and take no price";
+    "pools[].pattern", Kind::Glob, "required", "pool name or glob; the first rule whose pattern matches a pool applies whole";
+    "pools[].tier", TIER, "none", "tier of the pool; without one workhorse is assumed and said so";
+    "pools[].owner", Kind::Text, "none", "who answers for the pool";
+    "pools[].task_class", Kind::Text, "none", "kind of work";
+    "pools[].min_output_tps", Kind::Above0, "none", "slowest output accepted, tokens per second";
+    "pools[].max_first_answer_s", Kind::Above0, "none", "longest wait for the first answer token accepted, seconds";
+    "pools[].min_index", AT_LEAST_0, "none", "smallest role-mix index accepted, points";
+    "pools[].max_bill_usd_per_mtok", AT_LEAST_0, "none", "largest bill accepted, USD per million task input tokens";
+    "pools[].needs_tools", Kind::Flag, "false", "members must call tools";
+    "pools[].min_context", Kind::Whole(1), "none", "smallest context window accepted, tokens";
+    "pools[].plan_meaning", PLAN_MEANING, "policy.plan_meaning", "what `-plan` in the pool's name means";
+    "pools[].family", FAMILY, "policy.family", "weights accepted";
+    "policy.never[].model", Kind::Glob, "required", "canonical model, or glob, that is never used and never proposed";
+    "policy.never[].pools", Kind::Glob, "*", "pools it applies to";
+    "policy.never[].reason", Kind::Text, "none", "why; shown wherever the rule speaks";
+    "policy.never_lead[].model", Kind::Glob, "required", "canonical model, or glob, that may be a member and never leads";
+    "policy.never_lead[].pools", Kind::Glob, "*", "pools it applies to";
+    "policy.never_lead[].reason", Kind::Text, "none", "why; shown wherever the rule speaks";
+    "policy.only_homes", Kind::Ids, "none", "homes that may be used; without it all of `homes`";
+    "policy.family", FAMILY, "all", "weights accepted: published ones only, or any";
+    "policy.plan_meaning", PLAN_MEANING, "plan_home", "what `-plan` in a pool's name means: members on plan homes, the planning-mode twin of its base pool, or nothing";
+};
+
+/// Numbers of the tiers.
+const TIERS: &[Key] = rows! {
+    "tiers.<tier>.stake_usd", Kind::Above0, "2 · 10 · 25 · 50", "dollars lost when a task fails";
+    "tiers.<tier>.minute_usd", AT_LEAST_0, "0.05 · 0.02 · 0.01 · 0.01", "dollars per minute of waiting";
+    "tiers.<tier>.floor", Kind::Share, "0.60 · 0.65 · 0.75 · 0.80", "success rate under which a member is too weak";
+    "tiers.<tier>.index_mix.intelligence", AT_LEAST_0, "0.2 · 0.2 · 1/3 · 0.6", "weight of the market's intelligence index; weights need not sum to 1";
+    "tiers.<tier>.index_mix.coding", AT_LEAST_0, "0.3 · 0.3 · 1/3 · 0", "weight of the coding index";
+    "tiers.<tier>.index_mix.agentic", AT_LEAST_0, "0.5 · 0.5 · 1/3 · 0.4", "weight of the agentic index";
+    "tiers.<tier>.cache_share", Kind::Share, "0.75 · 0.75 · 0.75 · 0", "share of input read from cache";
+    "tiers.<tier>.input_per_output", Kind::Above0, "100 · 100 · 100 · 10", "input tokens per output token";
+    "tokens_per_task", Kind::Above0, "4400000", "tokens of a task where the pool's own are unknown";
+};
+
+/// Spans in days that belong to no section.
+const SPANS: &[Key] = &[
+    Key {
+        key: "horizon_days",
+        kind: Kind::Above0,
+        default: "14",
+        meaning: "days of tasks over which the value of a test is reckoned",
+        effect: Effect::Later,
+    },
+    Key {
+        key: "expiry_days",
+        kind: Kind::Above0,
+        default: "7",
+        meaning: "days a proposal stays open",
+        effect: Effect::Now,
+    },
+    Key {
+        key: "test_expiry_days",
+        kind: Kind::Above0,
+        default: "14",
+        meaning: "days a proposed test stays open",
+        effect: Effect::Later,
+    },
+];
+
+/// Where issues go.
+const TRACKER: &[Key] = rows! {
+    "issues.repository", Kind::Repository, "none", "tracker of the issue plan; without it no plan is written";
+    "issues.new_per_run", Kind::Whole(0), "3", "most new issues per run";
+};
+
+/// Every setting, in the order of the page.
+pub fn reference() -> &'static [Key] {
+    static ALL: LazyLock<Vec<Key>> = LazyLock::new(|| {
+        [
+            PLACES,
+            FLEET,
+            TIERS,
+            Bars::KEYS,
+            Rows::KEYS,
+            Mix::KEYS,
+            Prior::KEYS,
+            Speed::KEYS,
+            Traffic::KEYS,
+            Windows::KEYS,
+            Latest::KEYS,
+            Sizing::KEYS,
+            Structure::KEYS,
+            Weights::KEYS,
+            SPANS,
+            MaxAges::KEYS,
+            TRACKER,
+        ]
+        .concat()
+    });
+    &ALL
+}
+
+/// The setting with this key, if there is one.
+pub(super) fn key(key: &str) -> Option<&'static Key> {
+    reference().iter().find(|row| row.key == key)
+}
+
+/// The names that may stand under a pattern, in order: `intelligence`, `<id>`, or `never[]` for a list of groups.
+pub(super) fn names_under(pattern: &str) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for row in reference() {
+        let rest = if pattern.is_empty() {
+            Some(row.key)
+        } else {
+            row.key.strip_prefix(pattern).and_then(|rest| rest.strip_prefix('.'))
+        };
+        let name = rest.and_then(|rest| rest.split('.').next());
+        names.extend(name.filter(|name| !names.contains(name)));
+    }
+    names
+}

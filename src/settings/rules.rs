@@ -1,0 +1,161 @@
+//! Rules between settings: what each key alone allows and together cannot be.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::reader::{Reader, Written, hint};
+use super::yaml::{Fault, quoted};
+use super::{HomeId, NeverRule, Settings};
+
+/// Pairs of numbers of which the first must not be above the second.
+const ORDERED: &[(&str, &str)] = &[
+    ("bars.watch", "bars.propose"),
+    ("bars.propose", "bars.once"),
+    ("bars.withdraw", "bars.keep"),
+    ("bars.keep", "bars.propose"),
+    ("prior.kappa_min", "prior.kappa_max"),
+    ("windows.gap", "windows.gap_high"),
+    ("sizing.speed_lower", "sizing.speed_ratio"),
+];
+
+/// Checks the pairs of numbers that have an order.
+pub(super) fn check_order(root: &Reader) -> Result<(), Fault> {
+    for (low, high) in ORDERED {
+        let (least, most) = (root.number(low), root.number(high));
+        if least > most {
+            let line = root.first_line(&[low, high]);
+            return Err(Fault::new(line, format!("\"{low}\" ({least}) must not be above \"{high}\" ({most})")));
+        }
+    }
+    let (young, old) = (root.number("rows.mature_hours"), root.number("rows.max_age_days") * 24.0);
+    if young >= old {
+        let line = root.first_line(&["rows.mature_hours", "rows.max_age_days"]);
+        let message = format!("\"rows.mature_hours\" ({young}) must be below \"rows.max_age_days\" ({old} hours)");
+        return Err(Fault::new(line, message));
+    }
+    Ok(())
+}
+
+/// Checks everything that takes more than one setting to see.
+pub(super) fn check(settings: &Settings, written: &Written) -> Result<(), Fault> {
+    check_pool_rules(settings)?;
+    check_never("never", &settings.policy.never)?;
+    check_never("never_lead", &settings.policy.never_lead)?;
+    check_only_homes(settings, written)?;
+    check_outputs(settings, written)
+}
+
+/// A pattern stands once, and no earlier rule takes every pool a later one could match.
+fn check_pool_rules(settings: &Settings) -> Result<(), Fault> {
+    for (index, rule) in settings.pools.iter().enumerate() {
+        for (earlier, earlier_glob) in settings.pools[..index].iter().zip(&settings.pool_globs) {
+            let (key, pattern, first) = (format!("pools[{index}]"), quoted(&rule.pattern), earlier.line);
+            if earlier.pattern == rule.pattern {
+                let message = format!("\"{key}.pattern\" lists {pattern} a second time (first on line {first})");
+                return Err(Fault::new(rule.line, message));
+            }
+            let is_exact = !rule.pattern.contains(['*', '?', '[', '{', '\\']);
+            if earlier.pattern == "*" || is_exact && earlier_glob.is_match(&rule.pattern) {
+                let message = format!(
+                    "\"{key}\" can never apply: {} on line {first} matches {pattern} before it",
+                    quoted(&earlier.pattern)
+                );
+                return Err(Fault::new(rule.line, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A model stands once for the same pools.
+fn check_never(name: &str, rules: &[NeverRule]) -> Result<(), Fault> {
+    let mut seen = BTreeMap::new();
+    for (index, rule) in rules.iter().enumerate() {
+        if let Some(first) = seen.insert((&rule.model, &rule.pools), rule.line) {
+            let model = quoted(&rule.model);
+            let message = format!(
+                "\"policy.{name}[{index}]\" lists {model} for the same pools a second time (first on line {first})"
+            );
+            return Err(Fault::new(rule.line, message));
+        }
+    }
+    Ok(())
+}
+
+/// Only homes that exist may be allowed.
+fn check_only_homes(settings: &Settings, written: &Written) -> Result<(), Fault> {
+    for (index, home) in settings.policy.only_homes.iter().enumerate() {
+        if !settings.homes.contains_key(home) {
+            let key = format!("policy.only_homes[{index}]");
+            let near = hint(home.as_str(), settings.homes.keys().map(HomeId::as_str));
+            let message =
+                format!("\"{key}\" names a home that \"homes\" does not have: {}{near}", quoted(home.as_str()));
+            return Err(Fault::new(written.line(&[&key]), message));
+        }
+    }
+    Ok(())
+}
+
+/// What a run writes must not be what it reads.
+fn check_outputs(settings: &Settings, written: &Written) -> Result<(), Fault> {
+    let reports = plain(&settings.reports);
+    let log = plain(&settings.log);
+    if log == reports {
+        return Err(Fault::new(written.line(&["log", "reports"]), "\"log\" and \"reports\" are the same path"));
+    }
+    for (key, path) in inputs(settings) {
+        let path = plain(path);
+        for (output, target) in [("log", &log), ("reports", &reports)] {
+            if path == *target {
+                let line = written.line(&[output, key]);
+                return Err(Fault::new(line, format!("\"{output}\" would write over what {key:?} reads")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every path that is read, with its key.
+fn inputs(settings: &Settings) -> Vec<(&'static str, &Path)> {
+    let (config, data) = (&settings.config, &settings.data);
+    let mut paths = vec![("this file", Path::new(&settings.path)), ("config.opencode", &config.opencode)];
+    let optional = [
+        ("config.openchamber", &config.openchamber),
+        ("data.market", &data.market),
+        ("data.catalogues", &data.catalogues),
+        ("data.retirements", &data.retirements),
+        ("data.aliases", &data.aliases),
+        ("data.speeds", &data.speeds),
+        ("data.sessions", &data.sessions),
+        ("data.quotas", &data.quotas),
+    ];
+    paths.extend(optional.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?))));
+    paths
+}
+
+/// A path without `.` and with `..` taken back, by its text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_compared_by_where_they_lead() {
+        assert_eq!(plain(Path::new("./a/../b/./c")), Path::new("b/c"));
+        assert_eq!(plain(Path::new("../a")), Path::new("../a"));
+        assert_eq!(plain(Path::new("/a/../b")), Path::new("/b"));
+    }
+}
