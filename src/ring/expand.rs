@@ -128,8 +128,8 @@ impl Walk<'_> {
         for target in &route.targets {
             match &target.kind {
                 TargetKind::Pool { id, variant } => {
-                    let handed = variant.as_deref().or(inherited);
-                    if let Some(child) = self.nested(route, target, id, handed, path) {
+                    let written = variant.as_deref();
+                    if let Some(child) = self.nested(route, target, (id, written), written.or(inherited), path) {
                         children.push((child, weight(route, &format!("opencode-route/{id}"))));
                     }
                 }
@@ -151,11 +151,11 @@ impl Walk<'_> {
         &mut self,
         route: &RouteDef,
         target: &RouteTarget,
-        id: &PoolId,
+        (id, written): (&PoolId, Option<&str>),
         handed: Option<&str>,
         path: &mut Vec<PoolId>,
     ) -> Option<ShareNode> {
-        let name = format!("opencode-route/{id}{}", handed.map(|variant| format!("#{variant}")).unwrap_or_default());
+        let name = format!("opencode-route/{id}{}", written.map(|variant| format!("#{variant}")).unwrap_or_default());
         if path.contains(id) {
             self.drop(route, target, name, DropReason::Cycle);
             return None;
