@@ -1,12 +1,11 @@
 //! How a fact becomes edits of a pool's definition. Shared by the checks; knows JSON pointers, no check.
 
-use std::collections::BTreeMap;
-
+use chrono::{NaiveDate, NaiveTime};
 use serde_json::{Value, json};
 
 use crate::ring::RingMember;
 use crate::verdict::{Edit, Intent, ProposalKind, Seat};
-use crate::vocabulary::{RouteDef, RouteTarget, TargetKind};
+use crate::vocabulary::{RouteDef, RouteTarget, TargetKind, TargetRef};
 
 /// A key as one reference token of a JSON pointer (RFC 6901).
 pub(super) fn token(key: &str) -> String {
@@ -90,18 +89,61 @@ pub(super) fn to_front(route: &RouteDef, member: &RingMember) -> Option<Intent> 
     Some(intent(route, ProposalKind::Reorder, Seat::Lead, edits, human))
 }
 
-/// Adds a target behind the others of a weighted pool and sets every weight of it.
-pub(super) fn add_weighted(route: &RouteDef, target: &str, weights: &BTreeMap<String, u32>, share: f64) -> Intent {
-    let value: Value = weights.iter().map(|(key, weight)| (key.clone(), json!(weight))).collect::<serde_json::Map<_, _>>().into();
+/// Takes a lead out and puts its successor behind the others: a model without own rows never leads (methods §11).
+pub(super) fn replace_behind(route: &RouteDef, pointer: &str, successor: &str) -> Option<Intent> {
+    let target = route.targets.iter().find(|target| target.pointer == pointer)?;
+    let mut edits = removal(route, target);
+    edits.push(Edit::Append { array: format!("{}/targets", route.pointer), value: json!(successor) });
+    let human = format!("Replace the lead {} of {} by {successor}, which joins behind the others.", shown(target), route.id);
+    Some(intent(route, ProposalKind::ReplaceMember, Seat::Member, edits, human))
+}
+
+/// Adds a target to a weighted pool on trial, with a weight that gives it at most `share` and leaves the others in
+/// proportion. `None` when their weights are no small integers that leave room for one.
+pub(super) fn add_trial(route: &RouteDef, target: &str, share: f64, until: NaiveDate) -> Option<Intent> {
+    let reference = TargetRef::parse(target).ok()?;
+    let keys: Vec<String> = route.targets.iter().map(weight_key).collect();
+    let weights: Vec<f64> = keys.iter().map(|key| route.weights.get(key).map_or(1.0, |def| def.weight)).collect();
+    let total: f64 = weights.iter().sum();
+    if weights.iter().any(|weight| weight.fract().abs() > f64::EPSILON) || route.weights.contains_key(&reference.weight_key()) {
+        return None;
+    }
+    // Weight k beside a total of m·S has the share k / (k + m·S): the smallest m that leaves room for k = 1, then the largest k.
+    let room = share / (1.0 - share);
+    let scale = (1.0 / (room * total)).ceil().max(1.0);
+    let own = (room * total * scale).floor().max(1.0);
+    let until_ms = until.and_time(NaiveTime::MIN).and_utc().timestamp_millis();
+    let mut edits = vec![Edit::Append {
+        array: format!("{}/targets", route.pointer),
+        value: json!({"model": target, "until": until_ms}),
+    }];
+    edits.extend(trial_weights(route, &keys, &weights, scale, (reference.weight_key(), own)));
+    let real = own / (own + total * scale);
+    let human = format!(
+        "Add the target {target} behind the others of {} on trial until {until}, with {:.0} % of its work.",
+        route.id,
+        real * 100.0
+    );
+    let mut intent = intent(route, ProposalKind::AddTrial, Seat::Member, edits, human);
+    intent.moved_share = Some(real);
+    Some(intent)
+}
+
+/// The edits of `weights` for a trial: one key more; every key anew only when the others must be scaled.
+#[expect(clippy::cast_possible_truncation, reason = "weights are whole numbers, and a config's are small")]
+fn trial_weights(route: &RouteDef, keys: &[String], weights: &[f64], scale: f64, (key, own): (String, f64)) -> Vec<Edit> {
     let pointer = format!("{}/weights", route.pointer);
-    let set = if route.raw.get("weights").is_some() {
-        Edit::Replace { pointer, value }
-    } else {
-        Edit::Insert { object: route.pointer.clone(), key: "weights".to_owned(), value }
-    };
-    let edits = vec![Edit::Append { array: format!("{}/targets", route.pointer), value: json!(target) }, set];
-    let human = format!("Add the target {target} behind the others of {} with a share of {:.0} % on trial.", route.id, share * 100.0);
-    Intent { moved_share: Some(share), ..intent(route, ProposalKind::AddTrial, Seat::Member, edits, human) }
+    if scale <= 1.0 && !route.weights.is_empty() {
+        return vec![Edit::Insert { object: pointer, key, value: json!(own as i64) }];
+    }
+    let mut all: serde_json::Map<String, Value> =
+        keys.iter().zip(weights).map(|(key, weight)| (key.clone(), json!((weight * scale) as i64))).collect();
+    all.insert(key, json!(own as i64));
+    let value = Value::Object(all);
+    if route.raw.get("weights").is_some() {
+        return vec![Edit::Replace { pointer, value }];
+    }
+    vec![Edit::Insert { object: route.pointer.clone(), key: "weights".to_owned(), value }]
 }
 
 /// A target as a person would name it.

@@ -1,22 +1,140 @@
 //! The checks: pure functions of a pool's evidence and the settings. No clock, no files, no other check.
 
+mod best_per_pool;
 mod intents;
+mod latest_model;
+mod right_sizing;
 mod structure;
 
-use crate::evidence::PoolEvidence;
+use crate::evidence::{PoolEvidence, Readiness};
 use crate::settings::Settings;
-use crate::verdict::{Finding, Number, Sentence, Verdict};
-use crate::vocabulary::CheckId;
+use crate::verdict::{Baseline, CheckReport, Finding, Number, Sentence, Unit, Verdict};
+use crate::vocabulary::{CheckId, Known, SourceId};
+
+/// A check: its id, its page and its judge.
+pub struct Check {
+    /// The id.
+    pub id: CheckId,
+    /// The page that `explain` prints.
+    pub page: &'static str,
+    /// The judge.
+    judge: fn(&PoolEvidence, &Settings) -> Judgement,
+}
+
+/// Every check, in print order. A new one is a file, a page, a golden folder and a line here.
+pub const CHECKS: [Check; 4] = [
+    Check {
+        id: CheckId::LatestModel,
+        page: include_str!("../../instructions/checks/latest-model.md"),
+        judge: latest_model::judge,
+    },
+    Check {
+        id: CheckId::BestPerPool,
+        page: include_str!("../../instructions/checks/best-per-pool.md"),
+        judge: best_per_pool::judge,
+    },
+    Check {
+        id: CheckId::RightSizing,
+        page: include_str!("../../instructions/checks/right-sizing.md"),
+        judge: right_sizing::judge,
+    },
+    Check {
+        id: CheckId::Structure,
+        page: include_str!("../../instructions/checks/structure.md"),
+        judge: structure::judge,
+    },
+];
 
 /// What a check says of one pool.
 #[derive(Debug, Clone, Default)]
-pub struct Judgement {
+struct Judgement {
     /// Facts.
-    pub findings: Vec<Finding>,
+    findings: Vec<Finding>,
     /// The numbers behind the verdict.
-    pub numbers: Vec<Number>,
-    /// What a check says about parts it could not judge or settle, with the reason code (`stale:market`).
-    pub open: Vec<(Verdict, String)>,
-    /// The sentence that carries the verdict when there is no finding.
-    pub aligned: Sentence,
+    numbers: Vec<Number>,
+    /// What could not be judged or settled: the verdict that gives, and why as a code (`stale:market`).
+    open: Vec<(Verdict, String)>,
+    /// The sentence that carries the verdict when there is no finding; empty when its numbers are not all there.
+    aligned: Sentence,
+}
+
+/// Runs every check on one pool.
+pub fn judge_pool(evidence: &PoolEvidence, settings: &Settings) -> Vec<CheckReport> {
+    CHECKS.iter().map(|check| report(check, evidence, settings)).collect()
+}
+
+/// One check of one pool. Without findings and without anything open it is `aligned`, if the numbers that show it are there.
+fn report(check: &Check, evidence: &PoolEvidence, settings: &Settings) -> CheckReport {
+    let mut judgement = (check.judge)(evidence, settings);
+    if evidence.ring.is_err() && check.id != CheckId::Structure {
+        judgement.open.push((Verdict::InsufficientEvidence, "no_member".to_owned()));
+    }
+    judgement.open.sort();
+    judgement.open.dedup();
+    judgement.findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    let verdicts = judgement.findings.iter().filter_map(|finding| finding.verdict);
+    let settled = Verdict::worst(verdicts.chain(judgement.open.iter().map(|(verdict, _)| *verdict)));
+    let verdict = settled.unwrap_or(if judgement.aligned.is_empty() { Verdict::Watch } else { Verdict::Aligned });
+    CheckReport {
+        check: check.id,
+        verdict,
+        state: Baseline::New,
+        since: String::new(),
+        summary: summary(verdict, &judgement),
+        reasons: judgement.open.into_iter().map(|(_, reason)| reason).collect(),
+        findings: judgement.findings,
+        numbers: judgement.numbers,
+    }
+}
+
+/// Findings worst first, notes last, then by code and sides.
+fn order(finding: &Finding) -> (std::cmp::Reverse<Option<Verdict>>, &'static str, &str, &str) {
+    (std::cmp::Reverse(finding.verdict), finding.code, &finding.subject, &finding.counterpart)
+}
+
+/// One sentence that carries the verdict.
+fn summary(verdict: Verdict, judgement: &Judgement) -> Sentence {
+    if verdict == Verdict::Aligned {
+        return judgement.aligned.clone();
+    }
+    if let Some(finding) = judgement.findings.iter().find(|finding| finding.verdict == Some(verdict)) {
+        return finding.why.clone();
+    }
+    let reasons: Vec<_> = judgement.open.iter().filter(|(v, _)| *v == verdict).map(|(_, reason)| reason.as_str()).collect();
+    if reasons.is_empty() { Sentence::from("a number that would show it is missing") } else { Sentence::from(reasons.join(", ")) }
+}
+
+/// What the sources a part needs leave open: a source that is not configured gives insufficient evidence, one that is
+/// missing, failed or stale blocks.
+fn lacking(evidence: &PoolEvidence, sources: &[SourceId]) -> Vec<(Verdict, String)> {
+    let open = |source: &SourceId| match evidence.readiness(*source) {
+        Readiness::Ready => None,
+        Readiness::NotConfigured => Some((Verdict::InsufficientEvidence, format!("not_configured:{source}"))),
+        Readiness::Blocked(reason) => Some((Verdict::Blocked, reason.clone())),
+    };
+    sources.iter().filter_map(open).collect()
+}
+
+/// A number of a subject, known or not.
+fn number(what: &str, of: &str, value: &Known<f64>, unit: Unit) -> Number {
+    Number {
+        what: what.to_owned(),
+        of: of.to_owned(),
+        value: value.get(),
+        unit,
+        interval: None,
+        n: value.provenance().map(|provenance| provenance.n),
+        remark: value.reason().unwrap_or_default().to_owned(),
+    }
+}
+
+/// A plain number of the whole pool.
+fn plain(what: &str, value: Option<f64>, unit: Unit) -> Number {
+    Number { what: what.to_owned(), of: String::new(), value, unit, interval: None, n: None, remark: String::new() }
+}
+
+/// A count as a number.
+#[expect(clippy::cast_precision_loss, reason = "counts of config entries and rows stay far below 2^53")]
+fn count(what: &str, value: usize) -> Number {
+    plain(what, Some(value as f64), Unit::Count)
 }

@@ -1,0 +1,346 @@
+//! Are the members right-sized for the pool's job: speed spread, success floor, requirements of the pool, tier misfit
+//! (methods §13). Members are compared only in task classes both have rows in.
+
+use std::collections::BTreeMap;
+
+use super::{Judgement, lacking, number, plain};
+use crate::evidence::speed::{Basis, Certainty, MemberSpeed, Spread, SpreadLimits, spreads};
+use crate::evidence::{MemberEvidence, PoolEvidence, Readiness};
+use crate::settings::Settings;
+use crate::verdict::{Finding, Limit, LimitOp, Measured, Number, Sentence, Unit, Verdict};
+use crate::vocabulary::{CheckId, SourceId};
+
+/// Judges one pool.
+pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
+    let mut judgement = Judgement::default();
+    if evidence.members.is_empty() {
+        return judgement;
+    }
+    speeds(evidence, settings, &mut judgement);
+    floors(evidence, settings, &mut judgement);
+    judgement.findings.extend(requirements(evidence, settings));
+    judgement.findings.extend(misfits(evidence, settings));
+    judgement.findings.extend(idle(evidence, settings));
+    judgement.numbers.extend(numbers(evidence));
+    judgement
+}
+
+/// A finding of this check about a member.
+fn finding(evidence: &PoolEvidence, code: &'static str, member: &MemberEvidence, verdict: Verdict) -> Finding {
+    Finding {
+        place: evidence.place_of(&member.key),
+        sources: vec![SourceId::Pools],
+        ..Finding::new(CheckId::RightSizing, evidence.pool.clone(), code, member.key.clone(), Some(verdict))
+    }
+}
+
+/// The limits of the speed spread.
+fn limits(settings: &Settings) -> SpreadLimits {
+    let sizing = &settings.thresholds.sizing;
+    SpreadLimits { ratio: sizing.speed_ratio, lower: sizing.speed_lower, rows: sizing.speed_rows }
+}
+
+/// The measured members by key.
+fn measured_members(evidence: &PoolEvidence) -> BTreeMap<String, MemberSpeed> {
+    evidence.members.iter().filter_map(|member| Some((member.key.clone(), member.speed.clone()?))).collect()
+}
+
+/// One member at least three times slower than another on the same work.
+fn speeds(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgement) {
+    let needs_comparison = evidence.members.len() > 1;
+    let open = if needs_comparison { lacking(evidence, &[SourceId::Speeds]) } else { Vec::new() };
+    if !open.is_empty() {
+        judgement.open.extend(open);
+        return;
+    }
+    let members = measured_members(evidence);
+    let limits = limits(settings);
+    let found = spreads(&members, &limits);
+    judgement.findings.extend(found.iter().filter_map(|spread| spread_finding(evidence, spread, &limits)));
+    let enough = |speed: &MemberSpeed| {
+        let n = speed.all.output_tps.map(|m| m.n).max(speed.all.task_s.map(|m| m.n)).unwrap_or_default();
+        #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
+        let enough = n as f64 >= limits.rows;
+        enough
+    };
+    let measured = members.values().filter(|speed| enough(speed)).count();
+    let all = evidence.members.len();
+    if needs_comparison && measured < all {
+        let verdict = if measured < 2 { Verdict::InsufficientEvidence } else { Verdict::Watch };
+        judgement.open.push((verdict, format!("speed_unmeasured:{}_of_{all}_members_below_n_{:.0}", all - measured, limits.rows)));
+    }
+    judgement.aligned = aligned(evidence, &members);
+}
+
+/// A speed spread as a finding.
+fn spread_finding(evidence: &PoolEvidence, spread: &Spread, limits: &SpreadLimits) -> Option<Finding> {
+    let slow = evidence.members.iter().find(|member| member.key == spread.slow)?;
+    let fast = evidence.members.iter().find(|member| member.key == spread.fast)?;
+    let (verdict, lower) = match spread.certainty {
+        Certainty::Clear { lower } => (Verdict::Misaligned, format!("lower 90 % bound {lower:.2}")),
+        Certainty::Short { lower } => (Verdict::Watch, format!("lower 90 % bound {lower:.2}, {:.2} needed", limits.lower)),
+        Certainty::PointOnly => (Verdict::Misaligned, "no interval in the speeds file".to_owned()),
+    };
+    let mut found = finding(evidence, "speed_spread", slow, verdict);
+    found.counterpart.clone_from(&fast.key);
+    found.sources.push(SourceId::Speeds);
+    found.measured = Some(Measured { what: "times slower", value: spread.ratio, unit: Unit::Ratio, n: Some(spread.n) });
+    found.limit = Some(Limit { op: LimitOp::Below, value: limits.ratio, setting: "sizing.speed_ratio" });
+    let basis = match spread.basis {
+        Basis::TaskTime => "task time",
+        Basis::OutputSpeed => "output tokens per second",
+    };
+    found.why = Sentence::new()
+        .name(&slow.target)
+        .own(format!(" is {:.2} times slower than ", spread.ratio))
+        .name(&fast.target)
+        .own(format!(" by {basis} ({lower}, n {})", spread.n));
+    found.todo = Sentence::from(match verdict {
+        Verdict::Misaligned => "give the slow member less of the work, or take it out",
+        _ => "nothing yet: measure more",
+    });
+    if verdict == Verdict::Misaligned {
+        found.held = Some("whether it is better enough to be worth the wait is judged with the full estimator (methods §13)".to_owned());
+    }
+    Some(found)
+}
+
+/// Success below the floor of the tier.
+fn floors(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgement) {
+    let open = lacking(evidence, &[SourceId::Sessions]);
+    if !open.is_empty() {
+        judgement.open.extend(open);
+        return;
+    }
+    let rows = settings.thresholds.bars.rows;
+    let mut judged = 0;
+    for member in &evidence.members {
+        let rate = member.rate();
+        #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
+        let is_thin = (rate.scored() as f64) < rows;
+        if is_thin {
+            continue;
+        }
+        judged += 1;
+        judgement.findings.extend(under_powered(evidence, member));
+    }
+    if judged == 0 {
+        judgement.open.push((Verdict::InsufficientEvidence, format!("floor_unjudged:no_member_has_{rows:.0}_scored_rows")));
+    }
+}
+
+/// One member against the floor: settled when its whole interval lies below, else worth a look.
+fn under_powered(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
+    let success = member.rate().success()?;
+    let floor = evidence.tier.floor;
+    if success.value >= floor {
+        return None;
+    }
+    let verdict = if success.hi < floor { Verdict::Misaligned } else { Verdict::Watch };
+    let mut found = finding(evidence, "under_powered", member, verdict);
+    found.sources.push(SourceId::Sessions);
+    found.measured = Some(Measured { what: "raw success", value: success.value, unit: Unit::Share, n: Some(success.n) });
+    found.limit = Some(Limit { op: LimitOp::AtLeast, value: floor, setting: "tiers" });
+    found.why = Sentence::new().name(&member.target).own(format!(
+        " succeeds in {} of {} ({:.0} % to {:.0} %), the floor of {} is {:.0} %",
+        success.hits,
+        success.n,
+        success.lo * 100.0,
+        success.hi * 100.0,
+        evidence.tier.tier,
+        floor * 100.0
+    ));
+    found.todo = Sentence::from("move this work to a stronger pool, or take the member out");
+    if verdict == Verdict::Misaligned {
+        found.held = Some("moving work between pools is proposed with the full estimator (methods §13)".to_owned());
+    }
+    Some(found)
+}
+
+/// One requirement held against one member.
+struct Requirement {
+    /// Code of the finding.
+    code: &'static str,
+    /// What is measured.
+    what: &'static str,
+    /// The settings key of the limit.
+    setting: &'static str,
+    /// The limit, if the pool states one.
+    limit: Option<f64>,
+    /// Which side is fine.
+    op: LimitOp,
+    /// Unit.
+    unit: Unit,
+    /// The value, its observations, and whether it is measured by us.
+    value: Option<(f64, Option<u64>, bool)>,
+}
+
+/// The requirements the pool states in the settings.
+fn requirements(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
+    let rows = settings.thresholds.sizing.speed_rows;
+    evidence.members.iter().flat_map(|member| {
+        requirement_rows(evidence, member, rows).into_iter().filter_map(|row| outside(evidence, member, &row))
+    }).collect()
+}
+
+/// Every requirement with the member's value: measured when there are enough requests, else the market's.
+fn requirement_rows(evidence: &PoolEvidence, member: &MemberEvidence, rows: f64) -> Vec<Requirement> {
+    let asked = &evidence.requirements;
+    let speed = member.speed.as_ref().map(|speed| &speed.all);
+    #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
+    let own = |measure: Option<crate::evidence::speed::Measure>| measure.filter(|m| m.n as f64 >= rows).map(|m| (m.value, Some(m.n), true));
+    let market = |value: Option<f64>| value.map(|value| (value, None, false));
+    let tps = own(speed.and_then(|speed| speed.output_tps)).or_else(|| market(member.market_tps.get()));
+    let first = own(speed.and_then(|speed| speed.first_answer_s)).or_else(|| market(member.market_first_answer_s.get()));
+    vec![
+        Requirement { code: "below_speed_floor", what: "output speed", setting: "pools", limit: asked.min_output_tps, op: LimitOp::AtLeast, unit: Unit::TokensPerSecond, value: tps },
+        Requirement { code: "below_speed_floor", what: "time to first answer", setting: "pools", limit: asked.max_first_answer_s, op: LimitOp::AtMost, unit: Unit::Seconds, value: first },
+        Requirement { code: "above_cost_ceiling", what: "bill", setting: "pools", limit: asked.max_bill, op: LimitOp::AtMost, unit: Unit::UsdPerMtok, value: market(member.bill.get()) },
+        Requirement { code: "below_index_floor", what: "index", setting: "pools", limit: asked.min_index, op: LimitOp::AtLeast, unit: Unit::Points, value: market(member.index.get()) },
+    ]
+}
+
+/// A member outside one requirement.
+fn outside(evidence: &PoolEvidence, member: &MemberEvidence, row: &Requirement) -> Option<Finding> {
+    let (limit, (value, n, is_measured)) = (row.limit?, row.value?);
+    let is_fine = match row.op {
+        LimitOp::AtLeast => value >= limit,
+        LimitOp::AtMost => value <= limit,
+        LimitOp::Below => value < limit,
+    };
+    if is_fine {
+        return None;
+    }
+    let mut found = finding(evidence, row.code, member, Verdict::Misaligned);
+    found.sources.push(if is_measured { SourceId::Speeds } else { SourceId::Market });
+    found.measured = Some(Measured { what: row.what, value, unit: row.unit, n });
+    found.limit = Some(Limit { op: row.op, value: limit, setting: row.setting });
+    let source = if is_measured { "measured" } else { "market value" };
+    found.why = Sentence::new().name(&member.target).own(format!(
+        ": {} {} ({source}), the pool asks for {} {}",
+        row.what,
+        row.unit.show(value),
+        row.op.as_str(),
+        row.unit.show(limit)
+    ));
+    found.todo = Sentence::from("take it out of this pool, give it less of the work, or change the requirement");
+    found.held = Some("which of the three is the owner's choice".to_owned());
+    Some(found)
+}
+
+/// Market only: a member far weaker than the best, or far stronger and dearer than the pool's job needs.
+fn misfits(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
+    if *evidence.readiness(SourceId::Market) != Readiness::Ready || evidence.members.len() < 2 {
+        return Vec::new();
+    }
+    let values = |f: fn(&MemberEvidence) -> Option<f64>| evidence.members.iter().filter_map(f).collect::<Vec<_>>();
+    let best = values(|member| member.q.get()).into_iter().max_by(f64::total_cmp);
+    let median_q = median(values(|member| member.q.get()));
+    let median_bill = median(values(|member| member.bill.get()));
+    evidence.members.iter().filter_map(|member| misfit(evidence, member, settings, best?, median_q?, median_bill)).collect()
+}
+
+/// The median of some values.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+/// One member against the pool; only where it has no rows of its own, and at most `watch`.
+fn misfit(
+    evidence: &PoolEvidence,
+    member: &MemberEvidence,
+    settings: &Settings,
+    best: f64,
+    median_q: f64,
+    median_bill: Option<f64>,
+) -> Option<Finding> {
+    #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
+    let has_rows = member.rate().scored() as f64 >= settings.thresholds.bars.rows;
+    let q = member.q.get().filter(|_| !has_rows)?;
+    let sizing = &settings.thresholds.sizing;
+    let belongs = settings.thresholds.latest.belongs;
+    let mut found = finding(evidence, "tier_misfit", member, Verdict::Watch);
+    found.sources.push(SourceId::Market);
+    found.todo = Sentence::from("look whether this pool is the right place for it");
+    if q < belongs * best {
+        found.measured = Some(Measured { what: "q over the best member's", value: q / best, unit: Unit::Ratio, n: None });
+        found.limit = Some(Limit { op: LimitOp::AtLeast, value: belongs, setting: "latest.belongs" });
+        found.why = Sentence::new().name(&member.target).own(format!(" stands at {q:.1} points, the best member at {best:.1}"));
+        return Some(found);
+    }
+    let (bill, median_bill) = (member.bill.get()?, median_bill?);
+    if bill > sizing.dear_ratio * median_bill && q >= median_q + sizing.strong_points {
+        found.measured = Some(Measured { what: "bill over the pool's median", value: bill / median_bill, unit: Unit::Ratio, n: None });
+        found.limit = Some(Limit { op: LimitOp::AtMost, value: sizing.dear_ratio, setting: "sizing.dear_ratio" });
+        found.why = Sentence::new().name(&member.target).own(format!(
+            " is {:.1} points above the pool's median and {:.1} times as dear",
+            q - median_q,
+            bill / median_bill
+        ));
+        return Some(found);
+    }
+    None
+}
+
+/// Members of a weighted pool that got none of its tasks.
+fn idle(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
+    let sizing = &settings.thresholds.sizing;
+    #[expect(clippy::cast_precision_loss, reason = "task counts stay far below 2^53")]
+    let tasks = evidence.recent_tasks as f64;
+    if !evidence.is_weighted || tasks < sizing.share_tasks {
+        return Vec::new();
+    }
+    let idle = evidence.members.iter().filter(|member| evidence.idle.contains(&member.key));
+    idle.map(|member| {
+        let mut found = finding(evidence, "idle_member", member, Verdict::Watch);
+        found.sources.push(SourceId::Sessions);
+        found.measured = Some(Measured { what: "tasks", value: 0.0, unit: Unit::Count, n: Some(evidence.recent_tasks) });
+        found.limit = Some(Limit { op: LimitOp::AtLeast, value: 1.0, setting: "sizing.share_tasks" });
+        found.why = Sentence::new().name(&member.target).own(format!(
+            " got none of {tasks:.0} tasks in {:.0} days, although its weight gives it {:.0} %",
+            sizing.idle_days,
+            member.share * 100.0
+        ));
+        found.todo = Sentence::from("find out why before taking it out");
+        found
+    })
+    .collect()
+}
+
+/// Speeds of the members.
+fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
+    let mut numbers = Vec::new();
+    for member in &evidence.members {
+        match member.speed.as_ref().and_then(|speed| speed.all.output_tps) {
+            Some(speed) => numbers.push(Number {
+                of: member.target.clone(),
+                interval: speed.interval_90,
+                n: Some(speed.n),
+                ..plain("measured output speed", Some(speed.value), Unit::TokensPerSecond)
+            }),
+            None => numbers.push(Number {
+                of: member.target.clone(),
+                remark: "not measured".to_owned(),
+                ..plain("measured output speed", None, Unit::TokensPerSecond)
+            }),
+        }
+        numbers.push(number("market time to first answer", &member.target, &member.market_first_answer_s, Unit::Seconds));
+    }
+    numbers
+}
+
+/// The sentence of an aligned pool.
+fn aligned(evidence: &PoolEvidence, members: &BTreeMap<String, MemberSpeed>) -> Sentence {
+    let speeds: Vec<f64> = members.values().filter_map(|speed| speed.all.output_tps.map(|m| m.value)).collect();
+    let extremes = speeds.iter().copied().min_by(f64::total_cmp).zip(speeds.iter().copied().max_by(f64::total_cmp));
+    let ratio = extremes.map_or_else(|| "one member".to_owned(), |(low, high)| format!("fastest over slowest {:.2} x", high / low));
+    let lowest = evidence.members.iter().filter_map(|member| member.rate().success()).map(|s| s.value).min_by(f64::total_cmp);
+    let success = lowest.map_or_else(|| "no rows".to_owned(), |value| format!("lowest raw success {:.0} %", value * 100.0));
+    Sentence::from(format!("{ratio}; {success}, floor {:.0} %", evidence.tier.floor * 100.0))
+}

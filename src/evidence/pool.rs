@@ -1,0 +1,273 @@
+//! Everything the checks see of one pool: an immutable view in which each number is known with its source, or unknown with
+//! the reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+
+use super::book::EndDate;
+use super::fit;
+use super::front::Pareto;
+use super::rates::RawRate;
+use super::speed::MemberSpeed;
+use super::windows::MemberWindows;
+use crate::ring::{ResolvedRing, RingError, RingMember, Rule};
+use crate::vocabulary::{Known, Place, PoolId, RouteDef, SourceId, Tier};
+
+/// Whether a source can be leaned on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// Read and fresh.
+    Ready,
+    /// Not in the settings.
+    NotConfigured,
+    /// Missing, failed or stale; the reason code (`stale:market`).
+    Blocked(String),
+}
+
+/// What the operator asks of a pool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Requirements {
+    /// Slowest output accepted, tokens per second.
+    pub min_output_tps: Option<f64>,
+    /// Longest wait for the first answer token, seconds.
+    pub max_first_answer_s: Option<f64>,
+    /// Smallest role-mix index, points.
+    pub min_index: Option<f64>,
+    /// Largest bill, USD per million task input tokens.
+    pub max_bill: Option<f64>,
+}
+
+/// The numbers of a tier that evidence needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierNumbers {
+    /// The tier.
+    pub tier: Tier,
+    /// Whether it was assumed because none is set.
+    pub is_assumed: bool,
+    /// Dollars lost when a task fails.
+    pub stake_usd: f64,
+    /// Success rate below which a member is too weak.
+    pub floor: f64,
+    /// Index name → weight.
+    pub index_mix: BTreeMap<String, f64>,
+    /// Share of input read from cache.
+    pub cache_share: f64,
+    /// Input tokens per output token.
+    pub input_per_output: f64,
+    /// Tokens of a task.
+    pub tokens_per_task: f64,
+}
+
+/// What becomes of the work of a member that ends.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Successor {
+    /// The named successor is a member already.
+    InPool {
+        /// Its canonical name.
+        model: String,
+    },
+    /// A held home offers it, policy lets it in, and it does not end earlier.
+    Offered {
+        /// Its canonical name.
+        model: String,
+        /// The target to write.
+        target: String,
+        /// The key of its weight and budget.
+        weight_key: String,
+    },
+    /// None is named, or the named one cannot be used; why, as a fragment.
+    Unusable(String),
+}
+
+/// A member's end date.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ending {
+    /// The date and where it is stated.
+    pub end: EndDate,
+    /// Days from the review to that date; negative when it has passed.
+    pub days_left: i64,
+    /// What becomes of its work.
+    pub successor: Successor,
+}
+
+/// What is known of one member, in ring order.
+#[derive(Debug, Clone)]
+pub struct MemberEvidence {
+    /// `model@effort#home`.
+    pub key: String,
+    /// `model@effort`: members that share it are the same model on two homes.
+    pub model_effort: String,
+    /// The target as the router calls it.
+    pub target: String,
+    /// Configured share, 0 to 1.
+    pub share: f64,
+    /// Whether policy lets it lead.
+    pub may_lead: bool,
+    /// Role-mix index in points of one index version.
+    pub index: Known<f64>,
+    /// Standing 0 to 100 inside this pool's set.
+    pub q: Known<f64>,
+    /// USD per million task input tokens.
+    pub bill: Known<f64>,
+    /// Market output speed, tokens per second.
+    pub market_tps: Known<f64>,
+    /// Market time to the first answer, seconds.
+    pub market_first_answer_s: Known<f64>,
+    /// Names of imputed indices, and `effort` when another effort's row stands in.
+    pub imputed: Vec<String>,
+    /// End date of this offer, if one is known.
+    pub end: Option<Ending>,
+    /// Task class → raw rate in this pool; members of one model at one effort share their rows.
+    pub rates: BTreeMap<String, RawRate>,
+    /// Measured speed in this pool.
+    pub speed: Option<MemberSpeed>,
+    /// Its windows.
+    pub windows: MemberWindows,
+}
+
+impl MemberEvidence {
+    /// The raw rate over all classes.
+    pub fn rate(&self) -> RawRate {
+        self.rates.values().fold(RawRate::default(), |mut sum, rate| {
+            sum.add(rate);
+            sum
+        })
+    }
+
+    /// As the fit sees it.
+    pub fn market_values(&self) -> fit::MarketValues {
+        fit::MarketValues {
+            id: self.key.clone(),
+            bill: self.bill.get(),
+            q: self.q.get(),
+            speed: self.market_tps.get(),
+            imputed: self.imputed.len(),
+        }
+    }
+}
+
+/// A model outside the pool.
+#[derive(Debug, Clone)]
+pub struct CandidateEvidence {
+    /// As the fit sees it; its id is `model@effort`.
+    pub fit: fit::Candidate,
+    /// Role-mix index in points.
+    pub index: Option<f64>,
+    /// The target by which a held home offers it, if one does.
+    pub target: Option<String>,
+    /// That home.
+    pub home: Option<String>,
+    /// Whether its age counts from our first sight because nobody states a release date.
+    pub age_by_first_sight: bool,
+    /// Why policy excludes it, if it does.
+    pub excluded_by: Option<String>,
+}
+
+/// What the market shows around the pool.
+#[derive(Debug, Clone, Default)]
+pub struct MarketView {
+    /// Candidates, by id.
+    pub candidates: Vec<CandidateEvidence>,
+    /// Models outside the pool that an accepted snapshot lists.
+    pub seen: usize,
+    /// Names of models outside the pool that a held home offers and nobody rates, sorted.
+    pub unrated: Vec<String>,
+    /// The index version of every q and index.
+    pub index_version: Option<String>,
+    /// Front and picks over members and rated candidates.
+    pub pareto: Option<Pareto>,
+    /// Front and picks over the members alone: the catalogue's pick of a lead.
+    pub members_pareto: Option<Pareto>,
+}
+
+/// Everything about one pool.
+#[derive(Debug, Clone)]
+pub struct PoolEvidence {
+    /// The pool.
+    pub pool: PoolId,
+    /// The review instant.
+    pub now: DateTime<Utc>,
+    /// Whether a consumer names a model directly: a pool of one without a definition.
+    pub is_single: bool,
+    /// The ring, or why there is none.
+    pub ring: Result<ResolvedRing, RingError>,
+    /// The definition.
+    pub definition: Option<RouteDef>,
+    /// Who names it, sorted.
+    pub consumers: Vec<String>,
+    /// The files in which consumers were looked for.
+    pub consumer_files: Vec<String>,
+    /// Pointer and rule of violations that a nested pool reports itself.
+    pub faults_of_nested: BTreeSet<(String, Rule)>,
+    /// Code and counterpart of findings that an earlier scheduled review of this pool made.
+    pub seen_before: BTreeSet<(String, String)>,
+    /// Targets that an earlier accepted catalogue did not have either.
+    pub missing_before: BTreeSet<String>,
+    /// Dropped target → variants its model takes.
+    pub variants: BTreeMap<String, Vec<String>>,
+    /// Tier.
+    pub tier: TierNumbers,
+    /// Requirements.
+    pub requirements: Requirements,
+    /// Members in ring order; empty without a ring.
+    pub members: Vec<MemberEvidence>,
+    /// Index of the lead in `members`.
+    pub lead: Option<usize>,
+    /// Whether its members carry weights (weighted or round-robin selection).
+    pub is_weighted: bool,
+    /// What the market shows around it.
+    pub market: MarketView,
+    /// Which sources can be leaned on.
+    pub readiness: BTreeMap<SourceId, Readiness>,
+    /// Rows of the pool's own sessions left out, by reason.
+    pub excluded: BTreeMap<String, u64>,
+    /// Tasks of the pool in the last days of the idle rule.
+    pub recent_tasks: u64,
+    /// Member keys without a task in those days.
+    pub idle: BTreeSet<String>,
+}
+
+impl PoolEvidence {
+    /// The variants the model of a dropped target takes.
+    pub fn variants_of(&self, target: &str) -> &[String] {
+        self.variants.get(target).map_or(&[], Vec::as_slice)
+    }
+
+    /// The lead.
+    pub fn lead(&self) -> Option<&MemberEvidence> {
+        self.members.get(self.lead?)
+    }
+
+    /// The members that are not the lead and may lead.
+    pub fn alternatives(&self) -> impl Iterator<Item = &MemberEvidence> {
+        let lead = self.lead;
+        self.members.iter().enumerate().filter(move |(i, member)| Some(*i) != lead && member.may_lead).map(|(_, m)| m)
+    }
+
+    /// The members whose line this pool holds itself; those of nested pools are that pool's business.
+    pub fn own_members(&self) -> impl Iterator<Item = &MemberEvidence> {
+        self.members.iter().filter(|member| self.ring_member(&member.key).is_some_and(|ring| ring.listed_in == self.pool))
+    }
+
+    /// The ring member of a key.
+    pub fn ring_member(&self, key: &str) -> Option<&RingMember> {
+        self.ring.as_ref().ok()?.members().iter().find(|member| member.key.to_string() == key)
+    }
+
+    /// Where the line stands that brings a member in.
+    pub fn place_of(&self, key: &str) -> Option<Place> {
+        self.ring_member(key).map(|member| member.place.clone())
+    }
+
+    /// The JSON pointer of a member's line, when this pool holds it and no pattern brings it in.
+    pub fn pointer_of(&self, key: &str) -> Option<String> {
+        let member = self.ring_member(key).filter(|member| member.listed_in == self.pool && !member.by_pattern)?;
+        Some(member.pointer.clone())
+    }
+
+    /// Whether a source can be leaned on.
+    pub fn readiness(&self, source: SourceId) -> &Readiness {
+        self.readiness.get(&source).unwrap_or(&Readiness::NotConfigured)
+    }
+}
