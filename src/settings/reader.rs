@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::vocabulary::Tier;
 
-use super::kind::{did_you_mean, is_id_text, nearest};
+use super::kind::{Kind, did_you_mean, is_id_text, nearest};
 use super::reference::{self, Key};
 use super::yaml::{Fault, Node, Value, quoted};
+
+/// Most items of a list; a longer one is a mistake, and comparing its items would take long.
+const MAX_ITEMS: usize = 1000;
 
 /// What the file says: every value under its dotted key, each of the kind the reference demands.
 #[derive(Debug, Default)]
@@ -72,6 +75,7 @@ impl Written {
             Value::Nothing => &[],
             other => return Err(Fault::new(node.line, format!("{} must be a list, not {other}", quoted(shown)))),
         };
+        check_length(shown, node.line, items)?;
         for (index, item) in items.iter().enumerate() {
             self.lines.insert(format!("{shown}[{index}]"), item.line);
             self.parts.entry(shown.to_owned()).or_default().push(format!("[{index}]"));
@@ -83,7 +87,8 @@ impl Written {
     /// Takes a value of the kind the reference demands.
     fn take_value(&mut self, key: &Key, shown: &str, node: &Node) -> Result<(), Fault> {
         let complaint = |why: String| Fault::new(node.line, format!("{} {why}", quoted(shown)));
-        if let (Value::List(items), super::Kind::Ids) = (&node.value, key.kind) {
+        if let (Value::List(items), Kind::Ids) = (&node.value, key.kind) {
+            check_length(shown, node.line, items)?;
             self.take_ids(shown, items)?;
         }
         key.kind.accept(&node.value).map_err(complaint)?;
@@ -107,6 +112,14 @@ impl Written {
         }
         Ok(())
     }
+}
+
+/// Refuses a list that is too long.
+fn check_length(shown: &str, line: usize, items: &[Node]) -> Result<(), Fault> {
+    if items.len() > MAX_ITEMS {
+        return Err(Fault::new(line, format!("{} has more than {MAX_ITEMS} items", quoted(shown))));
+    }
+    Ok(())
 }
 
 /// A key below another.
@@ -310,7 +323,7 @@ fn parse_number(text: &str) -> f64 {
     }
 }
 
-/// A number of kind [`super::Kind::Whole`] as an integer.
+/// A number of kind [`Kind::Whole`] as an integer.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the kind lets only 0 to 2^32 - 1 pass")]
 fn whole(number: f64) -> u32 {
     number as u32
