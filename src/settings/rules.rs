@@ -5,7 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use super::reader::{Reader, Written, hint};
+use super::kind::did_you_mean;
+use super::reader::Reader;
+use super::written::Written;
 use super::yaml::{Fault, quoted};
 use super::{HomeId, NeverRule, PoolRule, Settings};
 
@@ -94,7 +96,7 @@ fn check_only_homes(settings: &Settings, written: &Written) -> Result<(), Fault>
     for (index, home) in settings.policy.only_homes.iter().enumerate() {
         if !settings.homes.contains_key(home) {
             let key = format!("policy.only_homes[{index}]");
-            let near = hint(home.as_str(), settings.homes.keys().map(HomeId::as_str));
+            let near = did_you_mean(home.as_str(), settings.homes.keys().map(HomeId::as_str)).unwrap_or_default();
             let message =
                 format!("\"{key}\" names a home that \"homes\" does not have: {}{near}", quoted(home.as_str()));
             return Err(Fault::new(written.line(&[&key]), message));
