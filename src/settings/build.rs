@@ -8,7 +8,8 @@ use serde_json::{Value as Json, json};
 use crate::vocabulary::{Digest, HomeId, ProviderId, Tier};
 
 use super::kind::{instant, zone};
-use super::reader::{Reader, Written};
+use super::reader::Reader;
+use super::written::Written;
 use super::yaml::Fault;
 use super::{
     Billing, ConfigPaths, DataPaths, Family, Home, Issues, MaxAges, NeverRule, PlanMeaning, Policy, PoolRule, Settings,

@@ -8,6 +8,7 @@ mod reader;
 mod reference;
 mod rules;
 mod thresholds;
+mod written;
 mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -242,7 +243,7 @@ impl Settings {
         let parse = || {
             let parts = file::split(text)?;
             let tree = yaml::parse(parts.front_matter, 1)?;
-            build::settings(text, path, parts.body, reader::Written::from_tree(&tree)?)
+            build::settings(text, path, parts.body, written::Written::from_tree(&tree)?)
         };
         parse().map_err(|fault| anyhow!("{path}:{}: {}", fault.line, fault.message))
     }

@@ -31,10 +31,10 @@ pub enum Effect {
     Later,
 }
 
-/// Makes rows of the table: `"key", kind, "default", "meaning";`.
+/// Makes rows of the table: `"key", kind, "default", effect, "meaning";`.
 macro_rules! rows {
-    ($($key:literal, $kind:expr, $default:literal, $meaning:literal;)*) => {
-        &[$(Key { key: $key, kind: $kind, default: $default, meaning: $meaning, effect: Effect::Now }),*]
+    ($($key:literal, $kind:expr, $default:literal, $effect:ident, $meaning:literal;)*) => {
+        &[$(Key { key: $key, kind: $kind, default: $default, meaning: $meaning, effect: Effect::$effect }),*]
     };
 }
 
@@ -51,92 +51,74 @@ const AT_LEAST_0: Kind = Kind::AtLeast(0.0);
 
 /// When to run and where everything lies.
 const PLACES: &[Key] = rows! {
-    "schedule", Kind::Cron, "0 */12 * * *", "when `watch` runs a review: minute, hour, day of month, month, day of week";
-    "timezone", Kind::Zone, "UTC", "zone in which the schedule is read";
-    "frozen_now", Kind::Instant, "none", "instant at which every run believes to be; for demos, and said loudly";
-    "config.opencode", Kind::Path, ".opencode/opencode.jsonc", "canonical opencode config; unreadable ends the run with exit code 2";
-    "config.openchamber", Kind::Path, "none", "OpenChamber `routing.json` with the categories";
-    "data.market", Kind::Path, "none", "Artificial Analysis v2 bodies: a file, or a folder of pages";
-    "data.catalogues", Kind::Path, "none", "models.dev `api.json`";
-    "data.retirements", Kind::Path, "none", "LiteLLM map of models with end dates and successors";
-    "data.aliases", Kind::Path, "none", "reviewed alias file";
-    "data.speeds", Kind::Path, "none", "measured speeds CSV";
-    "data.sessions", Kind::Path, "none", "scorecards CSV";
-    "data.quotas", Kind::Path, "none", "`quota-snapshot/1`: a file, or a folder of files";
-    "reports", Kind::Path, "reports", "folder that a run writes";
-    "log", Kind::Path, "<reports>/pool-composition-log.md", "the composition log; may lie anywhere";
+    "schedule", Kind::Cron, "0 */12 * * *", Now, "when `watch` runs a review: minute, hour, day of month, month, day of week";
+    "timezone", Kind::Zone, "UTC", Now, "zone in which the schedule is read";
+    "frozen_now", Kind::Instant, "none", Now, "the instant that every run takes for now; for demos, and said loudly";
+    "config.opencode", Kind::Path, ".opencode/opencode.jsonc", Now, "canonical opencode config; unreadable ends the run with exit code 2";
+    "config.openchamber", Kind::Path, "none", Now, "OpenChamber `routing.json` with the categories";
+    "data.market", Kind::Path, "none", Now, "Artificial Analysis v2 bodies: a file, or a folder of pages";
+    "data.catalogues", Kind::Path, "none", Now, "models.dev `api.json`";
+    "data.retirements", Kind::Path, "none", Now, "LiteLLM map of models with end dates and successors";
+    "data.aliases", Kind::Path, "none", Now, "reviewed alias file";
+    "data.speeds", Kind::Path, "none", Now, "measured speeds CSV";
+    "data.sessions", Kind::Path, "none", Now, "scorecards CSV";
+    "data.quotas", Kind::Path, "none", Now, "`quota-snapshot/1`: a file, or a folder of files";
+    "reports", Kind::Path, "reports", Now, "folder that a run writes";
+    "log", Kind::Path, "<reports>/pool-composition-log.md", Now, "the composition log; may lie anywhere";
 };
 
 /// The fleet and its rules.
 const FLEET: &[Key] = rows! {
-    "homes.<id>.providers", Kind::Ids, "required", "provider ids whose calls draw on this home; a provider belongs to one home";
-    "homes.<id>.billing", BILLING, "required", "how it is paid: subscription, per token, or per token from a prepaid balance";
-    "homes.<id>.cash_usd_per_lead_hour", AT_LEAST_0, "none", "cash that one hour of leading a pool costs here, USD; flat homes cost 0 and take no price";
-    "pools[].pattern", Kind::Glob, "required", "pool name or glob; the first rule whose pattern matches a pool applies whole";
-    "pools[].tier", TIER, "none", "tier of the pool; without one workhorse is assumed and said so";
-    "pools[].owner", Kind::Text, "none", "who answers for the pool";
-    "pools[].task_class", Kind::Text, "none", "kind of work";
-    "pools[].min_output_tps", Kind::Above0, "none", "slowest output accepted, tokens per second";
-    "pools[].max_first_answer_s", Kind::Above0, "none", "longest wait for the first answer token accepted, seconds";
-    "pools[].min_index", AT_LEAST_0, "none", "smallest role-mix index accepted, points";
-    "pools[].max_bill_usd_per_mtok", AT_LEAST_0, "none", "largest bill accepted, USD per million task input tokens";
-    "pools[].needs_tools", Kind::Flag, "false", "members must call tools";
-    "pools[].min_context", Kind::Whole(1), "none", "smallest context window accepted, tokens";
-    "pools[].plan_meaning", PLAN_MEANING, "policy.plan_meaning", "what `-plan` in the pool's name means";
-    "pools[].family", FAMILY, "policy.family", "weights accepted";
-    "policy.never[].model", Kind::Glob, "required", "canonical model, or glob, that is never used and never proposed";
-    "policy.never[].pools", Kind::Glob, "*", "pools it applies to";
-    "policy.never[].reason", Kind::Text, "none", "why; shown wherever the rule speaks";
-    "policy.never_lead[].model", Kind::Glob, "required", "canonical model, or glob, that may be a member and never leads";
-    "policy.never_lead[].pools", Kind::Glob, "*", "pools it applies to";
-    "policy.never_lead[].reason", Kind::Text, "none", "why; shown wherever the rule speaks";
-    "policy.only_homes", Kind::Ids, "none", "homes that may be used; without it all of `homes`";
-    "policy.family", FAMILY, "all", "weights accepted: published ones only, or any";
-    "policy.plan_meaning", PLAN_MEANING, "plan_home", "what `-plan` in a pool's name means: members on plan homes, the planning-mode twin of its base pool, or nothing";
+    "homes.<id>.providers", Kind::Ids, "required", Now, "provider ids whose calls draw on this home; a provider belongs to one home";
+    "homes.<id>.billing", BILLING, "required", Now, "how it is paid: subscription, per token, or per token from a prepaid balance";
+    "homes.<id>.cash_usd_per_lead_hour", AT_LEAST_0, "none", Now, "cash that one hour of leading a pool costs here, USD; flat homes cost 0 and take no price";
+    "pools[].pattern", Kind::Glob, "required", Now, "pool name or glob; the first rule whose pattern matches a pool applies whole";
+    "pools[].tier", TIER, "none", Now, "tier of the pool; without one workhorse is assumed and said so";
+    "pools[].owner", Kind::Text, "none", Now, "who answers for the pool";
+    "pools[].task_class", Kind::Text, "none", Now, "kind of work";
+    "pools[].min_output_tps", Kind::Above0, "none", Now, "slowest output accepted, tokens per second";
+    "pools[].max_first_answer_s", Kind::Above0, "none", Now, "longest wait for the first answer token accepted, seconds";
+    "pools[].min_index", AT_LEAST_0, "none", Now, "smallest role-mix index accepted, points";
+    "pools[].max_bill_usd_per_mtok", AT_LEAST_0, "none", Now, "largest bill accepted, USD per million task input tokens";
+    "pools[].needs_tools", Kind::Flag, "false", Now, "members must call tools";
+    "pools[].min_context", Kind::Whole(1), "none", Now, "smallest context window accepted, tokens";
+    "pools[].plan_meaning", PLAN_MEANING, "policy.plan_meaning", Now, "what `-plan` in the pool's name means";
+    "pools[].family", FAMILY, "policy.family", Now, "weights accepted";
+    "policy.never[].model", Kind::Glob, "required", Now, "canonical model, or glob, that is never used and never proposed";
+    "policy.never[].pools", Kind::Glob, "*", Now, "pools it applies to";
+    "policy.never[].reason", Kind::Text, "none", Now, "why; shown wherever the rule speaks";
+    "policy.never_lead[].model", Kind::Glob, "required", Now, "canonical model, or glob, that may be a member and never leads";
+    "policy.never_lead[].pools", Kind::Glob, "*", Now, "pools it applies to";
+    "policy.never_lead[].reason", Kind::Text, "none", Now, "why; shown wherever the rule speaks";
+    "policy.only_homes", Kind::Ids, "none", Now, "homes that may be used; without it all of `homes`";
+    "policy.family", FAMILY, "all", Now, "weights accepted: published ones only, or any";
+    "policy.plan_meaning", PLAN_MEANING, "plan_home", Now, "what `-plan` in a pool's name means: members on plan homes, the planning-mode twin of its base pool, or nothing";
 };
 
 /// Numbers of the tiers.
 const TIERS: &[Key] = rows! {
-    "tiers.<tier>.stake_usd", Kind::Above0, "2 · 10 · 25 · 50", "dollars lost when a task fails";
-    "tiers.<tier>.minute_usd", AT_LEAST_0, "0.05 · 0.02 · 0.01 · 0.01", "dollars per minute of waiting";
-    "tiers.<tier>.floor", Kind::Share, "0.60 · 0.65 · 0.75 · 0.80", "success rate under which a member is too weak";
-    "tiers.<tier>.index_mix.intelligence", AT_LEAST_0, "0.2 · 0.2 · 1/3 · 0.6", "weight of the market's intelligence index; weights need not sum to 1";
-    "tiers.<tier>.index_mix.coding", AT_LEAST_0, "0.3 · 0.3 · 1/3 · 0", "weight of the coding index";
-    "tiers.<tier>.index_mix.agentic", AT_LEAST_0, "0.5 · 0.5 · 1/3 · 0.4", "weight of the agentic index";
-    "tiers.<tier>.cache_share", Kind::Share, "0.75 · 0.75 · 0.75 · 0", "share of input read from cache";
-    "tiers.<tier>.input_per_output", Kind::Above0, "100 · 100 · 100 · 10", "input tokens per output token";
-    "tokens_per_task", Kind::Above0, "4400000", "tokens of a task where the pool's own are unknown";
+    "tiers.<tier>.stake_usd", Kind::Above0, "2 · 10 · 25 · 50", Now, "dollars lost when a task fails";
+    "tiers.<tier>.minute_usd", AT_LEAST_0, "0.05 · 0.02 · 0.01 · 0.01", Later, "dollars per minute of waiting";
+    "tiers.<tier>.floor", Kind::Share, "0.60 · 0.65 · 0.75 · 0.80", Now, "success rate under which a member is too weak";
+    "tiers.<tier>.index_mix.intelligence", AT_LEAST_0, "0.2 · 0.2 · 1/3 · 0.6", Now, "weight of the market's intelligence index; weights need not sum to 1";
+    "tiers.<tier>.index_mix.coding", AT_LEAST_0, "0.3 · 0.3 · 1/3 · 0", Now, "weight of the coding index";
+    "tiers.<tier>.index_mix.agentic", AT_LEAST_0, "0.5 · 0.5 · 1/3 · 0.4", Now, "weight of the agentic index";
+    "tiers.<tier>.cache_share", Kind::Share, "0.75 · 0.75 · 0.75 · 0", Now, "share of input read from cache";
+    "tiers.<tier>.input_per_output", Kind::Above0, "100 · 100 · 100 · 10", Now, "input tokens per output token";
+    "tokens_per_task", Kind::Above0, "4400000", Now, "tokens of a task where the pool's own are unknown";
 };
 
 /// Spans in days that belong to no section.
-const SPANS: &[Key] = &[
-    Key {
-        key: "horizon_days",
-        kind: Kind::Above0,
-        default: "14",
-        meaning: "days of tasks over which the value of a test is reckoned",
-        effect: Effect::Later,
-    },
-    Key {
-        key: "expiry_days",
-        kind: Kind::Above0,
-        default: "7",
-        meaning: "days a proposal stays open",
-        effect: Effect::Now,
-    },
-    Key {
-        key: "test_expiry_days",
-        kind: Kind::Above0,
-        default: "14",
-        meaning: "days a proposed test stays open",
-        effect: Effect::Later,
-    },
-];
+const SPANS: &[Key] = rows! {
+    "horizon_days", Kind::Above0, "14", Later, "days of tasks over which the value of a test is reckoned";
+    "expiry_days", Kind::Above0, "7", Now, "days a proposal stays open";
+    "test_expiry_days", Kind::Above0, "14", Later, "days a proposed test stays open";
+};
 
 /// Where issues go.
 const TRACKER: &[Key] = rows! {
-    "issues.repository", Kind::Repository, "none", "tracker of the issue plan; without it no plan is written";
-    "issues.new_per_run", Kind::Whole(0), "3", "most new issues per run";
+    "issues.repository", Kind::Repository, "none", Now, "tracker of the issue plan; without it no plan is written";
+    "issues.new_per_run", Kind::Whole(0), "3", Now, "most new issues per run";
 };
 
 /// Every setting, in the order of the page.

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::reader::{Reader, Written, hint};
+use globset::GlobMatcher;
+
+use super::kind::did_you_mean;
+use super::reader::Reader;
+use super::written::Written;
 use super::yaml::{Fault, quoted};
-use super::{HomeId, NeverRule, Settings};
+use super::{HomeId, NeverRule, PoolRule, Settings};
 
 /// Pairs of numbers of which the first must not be above the second.
 const ORDERED: &[(&str, &str)] = &[
@@ -49,22 +53,27 @@ pub(super) fn check(settings: &Settings, written: &Written) -> Result<(), Fault>
 fn check_pool_rules(settings: &Settings) -> Result<(), Fault> {
     for (index, rule) in settings.pools.iter().enumerate() {
         for (earlier, earlier_glob) in settings.pools[..index].iter().zip(&settings.pool_globs) {
-            let (key, pattern, first) = (format!("pools[{index}]"), quoted(&rule.pattern), earlier.line);
-            if earlier.pattern == rule.pattern {
-                let message = format!("\"{key}.pattern\" lists {pattern} a second time (first on line {first})");
-                return Err(Fault::new(rule.line, message));
-            }
-            let is_exact = !rule.pattern.contains(['*', '?', '[', '{', '\\']);
-            if earlier.pattern == "*" || is_exact && earlier_glob.is_match(&rule.pattern) {
-                let message = format!(
-                    "\"{key}\" can never apply: {} on line {first} matches {pattern} before it",
-                    quoted(&earlier.pattern)
-                );
-                return Err(Fault::new(rule.line, message));
+            if earlier.pattern == rule.pattern || takes_all(&earlier.pattern, earlier_glob, &rule.pattern) {
+                return Err(Fault::new(rule.line, idle_rule(index, rule, earlier)));
             }
         }
     }
     Ok(())
+}
+
+/// Whether a pattern matches every pool that a later one could match: it is `*`, or it matches the one name.
+fn takes_all(earlier: &str, glob: &GlobMatcher, later: &str) -> bool {
+    earlier == "*" || !later.contains(['*', '?', '[', '{', '\\']) && glob.is_match(later)
+}
+
+/// The complaint about a rule that an earlier one leaves nothing to.
+fn idle_rule(index: usize, rule: &PoolRule, earlier: &PoolRule) -> String {
+    let (pattern, first) = (quoted(&rule.pattern), earlier.line);
+    if earlier.pattern == rule.pattern {
+        return format!("\"pools[{index}].pattern\" lists {pattern} a second time (first on line {first})");
+    }
+    let earlier = quoted(&earlier.pattern);
+    format!("\"pools[{index}]\" can never apply: {earlier} on line {first} matches {pattern} before it")
 }
 
 /// A model stands once for the same pools.
@@ -87,7 +96,7 @@ fn check_only_homes(settings: &Settings, written: &Written) -> Result<(), Fault>
     for (index, home) in settings.policy.only_homes.iter().enumerate() {
         if !settings.homes.contains_key(home) {
             let key = format!("policy.only_homes[{index}]");
-            let near = hint(home.as_str(), settings.homes.keys().map(HomeId::as_str));
+            let near = did_you_mean(home.as_str(), settings.homes.keys().map(HomeId::as_str)).unwrap_or_default();
             let message =
                 format!("\"{key}\" names a home that \"homes\" does not have: {}{near}", quoted(home.as_str()));
             return Err(Fault::new(written.line(&[&key]), message));
@@ -108,17 +117,18 @@ fn check_outputs(settings: &Settings, written: &Written) -> Result<(), Fault> {
         for (output, target) in [("log", &log), ("reports", &reports)] {
             if path == *target {
                 let line = written.line(&[output, key]);
-                return Err(Fault::new(line, format!("\"{output}\" would write over what {key:?} reads")));
+                let what = if key.is_empty() { "this file".to_owned() } else { format!("what {key:?} reads") };
+                return Err(Fault::new(line, format!("\"{output}\" would write over {what}")));
             }
         }
     }
     Ok(())
 }
 
-/// Every path that is read, with its key.
+/// Every path that is read, with its key; the instruction file has none.
 fn inputs(settings: &Settings) -> Vec<(&'static str, &Path)> {
     let (config, data) = (&settings.config, &settings.data);
-    let mut paths = vec![("this file", Path::new(&settings.path)), ("config.opencode", &config.opencode)];
+    let mut paths = vec![("", Path::new(&settings.path)), ("config.opencode", &config.opencode)];
     let optional = [
         ("config.openchamber", &config.openchamber),
         ("data.market", &data.market),
