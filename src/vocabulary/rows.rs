@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
 
-use super::{ConfigFile, Digest, Effort, HomeId, Place, PoolId, ProviderId, SourceId, TargetRef};
+use super::{ConfigFile, Digest, Effort, HomeId, Place, PoolId, ProviderId, SourceId, TargetRef, WindowRemark};
 
 /// A row that was not used: where it stands and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -467,6 +467,8 @@ pub struct QuotaWindow {
     pub observed_at: Option<DateTime<Utc>>,
     /// Why the reading cannot be used, if it cannot (sliding reset, two anchors, old value beside a new reset).
     pub invalid: Option<String>,
+    /// Facts that do not void the reading, in order, each once.
+    pub remarks: Vec<WindowRemark>,
     /// Where the reading stands.
     pub place: Place,
 }
