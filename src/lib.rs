@@ -2,6 +2,7 @@
 //! session evidence and quota windows, judges every pool, and writes a log, proposals and a ledger. It never edits config.
 
 pub mod evidence;
+pub mod identity;
 pub mod settings;
 pub mod sources;
 pub mod verdict;

@@ -1,4 +1,4 @@
-//! The handed golden cases of the market arithmetic: standing, bill, pareto, latest_model, retire_flags.
+//! The handed golden cases of the market arithmetic: standings, bills, fronts, fits and retire codes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,9 +19,10 @@ fn cases(function: &str) -> Option<Vec<Value>> {
     };
     let mut cases = Vec::new();
     for entry in entries {
-        let path = entry.unwrap().path();
+        let path = entry.expect("the golden shape").path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            let golden: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            let golden: Value =
+                serde_json::from_slice(&std::fs::read(path).expect("the golden shape")).expect("the golden shape");
             let all = golden["cases"].as_array().cloned().unwrap_or_default();
             cases.extend(all.into_iter().filter(|case| case["fn"] == function));
         }
@@ -33,7 +34,9 @@ fn cases(function: &str) -> Option<Vec<Value>> {
 /// Whether two values agree: numbers within 1e-6, everything else exactly.
 fn agree(got: &Value, want: &Value) -> bool {
     match (got, want) {
-        (Value::Number(a), Value::Number(b)) => (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() <= 1e-6,
+        (Value::Number(a), Value::Number(b)) => {
+            (a.as_f64().expect("the golden shape") - b.as_f64().expect("the golden shape")).abs() <= 1e-6
+        }
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| agree(a, b)))
@@ -52,17 +55,17 @@ fn run(function: &str, compute: impl Fn(&Value) -> Value) {
 
 /// A list of objects.
 fn list(value: &Value) -> &[Value] {
-    value.as_array().unwrap()
+    value.as_array().expect("the golden shape")
 }
 
 /// A text.
 fn text(value: &Value) -> String {
-    value.as_str().unwrap().to_owned()
+    value.as_str().expect("the golden shape").to_owned()
 }
 
 /// Name → number, nulls left out.
 fn numbers(value: &Value) -> BTreeMap<String, f64> {
-    let pairs = value.as_object().unwrap().iter();
+    let pairs = value.as_object().expect("the golden shape").iter();
     pairs.filter_map(|(name, number)| Some((name.clone(), number.as_f64()?))).collect()
 }
 
@@ -88,8 +91,8 @@ fn bill_agrees() {
     run("bill", |input| {
         let number = |key: &str| input[key].as_f64();
         let shape = TaskShape {
-            cache_share: number("cache_share").unwrap(),
-            input_per_output: number("input_per_output").unwrap(),
+            cache_share: number("cache_share").expect("the golden shape"),
+            input_per_output: number("input_per_output").expect("the golden shape"),
         };
         let got = bill(number("prompt"), number("completion"), number("cache_read"), shape);
         json!({
@@ -107,14 +110,19 @@ fn pareto_agrees_in_any_order() {
                 .iter()
                 .map(|point| Point {
                     id: text(&point["id"]),
-                    bill: point["bill"].as_f64().unwrap(),
-                    q: point["q"].as_f64().unwrap(),
-                    imputed: usize::try_from(point["imputed"].as_u64().unwrap()).unwrap(),
+                    bill: point["bill"].as_f64().expect("the golden shape"),
+                    q: point["q"].as_f64().expect("the golden shape"),
+                    imputed: usize::try_from(point["imputed"].as_u64().expect("the golden shape"))
+                        .expect("the golden shape"),
                 })
                 .collect();
             let shift = turn % points.len().max(1);
             points.rotate_left(shift);
-            let got = pareto(&points, input["tokens"].as_f64().unwrap(), input["stake"].as_f64().unwrap());
+            let got = pareto(
+                &points,
+                input["tokens"].as_f64().expect("the golden shape"),
+                input["stake"].as_f64().expect("the golden shape"),
+            );
             json!({
                 "distances": got.distances, "front": got.front, "hull": got.hull, "hull_gap": got.hull_gap,
                 "knee": got.knee, "objective": got.objective, "stake_pick": got.stake_pick,
@@ -163,13 +171,14 @@ fn latest_model_agrees() {
             .iter()
             .map(|one| Candidate {
                 values: values(one),
-                age_days: one["age_days"].as_f64().unwrap(),
-                has_home: one["home"].as_bool().unwrap(),
-                is_allowed: one["policy_ok"].as_bool().unwrap(),
-                is_capable: one["capable"].as_bool().unwrap(),
+                age_days: one["age_days"].as_f64().expect("the golden shape"),
+                has_home: one["home"].as_bool().expect("the golden shape"),
+                is_allowed: one["policy_ok"].as_bool().expect("the golden shape"),
+                is_capable: one["capable"].as_bool().expect("the golden shape"),
             })
             .collect();
-        let (tokens, stake) = (input["tokens"].as_f64().unwrap(), input["stake"].as_f64().unwrap());
+        let (tokens, stake) =
+            (input["tokens"].as_f64().expect("the golden shape"), input["stake"].as_f64().expect("the golden shape"));
         fit_json(&latest_model(&members, &candidates, tokens, stake, &FitParams::default()))
     });
 }
@@ -180,10 +189,10 @@ fn retire_flags_agrees() {
         let facts = RetireFacts {
             days_to_end: input["days_to_end"].as_f64(),
             p_dominated: input["p_dominated"].as_f64(),
-            is_market_dominated: input["market_dominated"].as_bool().unwrap(),
+            is_market_dominated: input["market_dominated"].as_bool().expect("the golden shape"),
             share_14d: input["share_14d"].as_f64(),
-            attempts: input["attempts"].as_u64().unwrap(),
-            available: input["available"].as_u64().unwrap(),
+            attempts: input["attempts"].as_u64().expect("the golden shape"),
+            available: input["available"].as_u64().expect("the golden shape"),
         };
         let codes: Vec<&str> =
             retire_flags(&facts, &RetireParams::default()).iter().map(|code| code.as_str()).collect();

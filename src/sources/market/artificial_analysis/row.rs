@@ -1,6 +1,6 @@
 //! One row of a page: a model at one effort. `null` is unknown; 0/0 is free; a lone zero price was rounded down.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
@@ -141,22 +141,26 @@ fn speeds(performance: Loose<Object<Performance>>) -> Result<(Option<f64>, Optio
     Ok((tps.filter(|tps| *tps > 0.0), first.filter(|seconds| *seconds > 0.0)))
 }
 
-/// The effort words of a display name, in the source's order of speaking.
+/// The levels and switches a display name may state.
 const EFFORT_WORDS: [&str; 9] =
     ["max", "xhigh", "high", "medium", "low", "minimal", "non-reasoning", "reasoning", "adaptive"];
 
-/// The effort a display name states in its parentheses, in lower case; "Non-reasoning, High" is `non-reasoning-high`.
-/// Fallbacks, dates, "Preview" and "Based on …" are no efforts.
+/// The effort a display name states in its parentheses, in lower case. "Non-reasoning, High" is `non-reasoning-high`;
+/// "Reasoning, Max Effort" is `max`, for a level says that it reasons. Fallbacks, dates, "Preview" and "Based on …" are none.
 pub fn effort_of_name(name: &str) -> Option<Effort> {
     let mut words: Vec<String> = Vec::new();
-    let mut seen = BTreeSet::new();
     for group in name.split('(').skip(1) {
-        let inside = group.split(')').next().unwrap_or_default();
-        for word in inside.split(',').map(|word| word.trim().to_lowercase()) {
-            if EFFORT_WORDS.contains(&word.as_str()) && seen.insert(word.clone()) {
-                words.push(word);
+        let inside = group.split(')').next().unwrap_or_default().to_lowercase();
+        for word in inside.split(',').map(str::trim) {
+            let word = word.strip_suffix(" effort").unwrap_or(word);
+            let word = if word == "adaptive reasoning" { "adaptive" } else { word };
+            if EFFORT_WORDS.contains(&word) && !words.iter().any(|other| other == word) {
+                words.push(word.to_owned());
             }
         }
+    }
+    if words.len() > 1 {
+        words.retain(|word| word != "reasoning" && word != "adaptive");
     }
     (!words.is_empty()).then(|| Effort::new(words.join("-")))
 }
