@@ -19,6 +19,11 @@ impl Digest {
         Self(format!("sha256:{}", sha256_hex(bytes)))
     }
 
+    /// The digest of bytes that were given to a hasher piece by piece.
+    pub fn of_stream(hasher: Sha256) -> Self {
+        Self(format!("sha256:{}", hex(&hasher.finalize())))
+    }
+
     /// The digest of a value's canonical JSON.
     pub fn of_json(value: &Value) -> Self {
         Self::of(canonical_json(value).as_bytes())

@@ -1,0 +1,436 @@
+//! Measured speeds of one pool's members: rows of one member combined, and members far slower than another on the same
+//! work (methods §13 `speed_spread`, DESIGN §14). Limits come from the caller; members and classes are plain keys.
+
+use std::collections::BTreeMap;
+
+/// One measured-speed row whose member is resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpeedReading {
+    /// The member's key.
+    pub member: String,
+    /// Task class, if known.
+    pub class: Option<String>,
+    /// Requests behind the row, at least 1.
+    pub n: u64,
+    /// Effective output tokens per second, above 0.
+    pub output_tps: Option<f64>,
+    /// 90 % interval of `output_tps`.
+    pub output_tps_90: Option<(f64, f64)>,
+    /// Seconds to the first answer token.
+    pub first_answer_s: Option<f64>,
+    /// Median task duration in seconds, above 0.
+    pub task_s: Option<f64>,
+}
+
+/// A combined measurement and what stands behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measure {
+    /// The value.
+    pub value: f64,
+    /// Requests behind it.
+    pub n: u64,
+    /// 90 % interval; only when every row has one.
+    pub interval_90: Option<(f64, f64)>,
+}
+
+/// The combined measurements of some rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Speeds {
+    /// Effective output tokens per second.
+    pub output_tps: Option<Measure>,
+    /// Seconds to the first answer token.
+    pub first_answer_s: Option<Measure>,
+    /// Typical task duration in seconds.
+    pub task_s: Option<Measure>,
+}
+
+/// One member's speeds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MemberSpeed {
+    /// Over all its rows.
+    pub all: Speeds,
+    /// By task class; `None` holds the rows that name none.
+    pub classes: BTreeMap<Option<String>, Speeds>,
+}
+
+/// When a difference is a spread (settings `sizing.speed_ratio`, `sizing.speed_lower`, `sizing.speed_rows`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpreadLimits {
+    /// Slowest to fastest, at least.
+    pub ratio: f64,
+    /// What the lower bound of the ratio must reach.
+    pub lower: f64,
+    /// Requests either side needs.
+    pub rows: f64,
+}
+
+/// What the ratio is taken of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Task durations: they decide where both sides have enough of them.
+    TaskTime,
+    /// Effective output speed.
+    OutputSpeed,
+}
+
+/// How sure a spread is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Certainty {
+    /// The lower bound reaches its limit.
+    Clear {
+        /// Lower bound of the ratio.
+        lower: f64,
+    },
+    /// It does not: at most `watch`.
+    Short {
+        /// Lower bound of the ratio.
+        lower: f64,
+    },
+    /// Some row has no interval: the ratio stands alone.
+    PointOnly,
+}
+
+/// One member that is far slower than another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// The slow member.
+    pub slow: String,
+    /// The member it is compared with.
+    pub fast: String,
+    /// How many times slower.
+    pub ratio: f64,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// Requests of the smaller side.
+    pub n: u64,
+    /// What the ratio is of.
+    pub basis: Basis,
+    /// The task classes both have rows in; empty when some row of either names no class.
+    pub classes: Vec<String>,
+}
+
+/// One row's part in a combination: weight, value, interval.
+type Part = (u64, f64, Option<(f64, f64)>);
+
+/// How values of several rows become one.
+#[derive(Clone, Copy)]
+enum Mean {
+    /// Ratio of sums for a rate: n requests at t tokens per second are n shares of output over n/t shares of time.
+    Harmonic,
+    /// The typical value of durations.
+    Geometric,
+    /// The plain weighted mean, for values that may be 0.
+    Arithmetic,
+}
+
+impl Mean {
+    /// The mean of some parts weighted by n, the widest interval if every part has one; `None` of none.
+    #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
+    fn of(self, mut parts: Vec<Part>) -> Option<Measure> {
+        parts.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+        let n: u64 = parts.iter().map(|part| part.0).fold(0, u64::saturating_add);
+        let total: f64 = parts.iter().map(|part| part.0 as f64).sum();
+        let mean = |of: fn(f64) -> f64| parts.iter().map(|(n, value, _)| *n as f64 * of(*value)).sum::<f64>() / total;
+        let value = match self {
+            Self::Harmonic => 1.0 / mean(f64::recip),
+            Self::Geometric => mean(f64::ln).exp(),
+            Self::Arithmetic => mean(|value| value),
+        };
+        let intervals: Option<Vec<_>> = parts.iter().map(|part| part.2).collect();
+        let widest = |all: Vec<(f64, f64)>| all.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        (!parts.is_empty()).then(|| Measure { value, n, interval_90: intervals.and_then(widest) })
+    }
+}
+
+impl Speeds {
+    /// The combined measurements of some rows.
+    fn of(rows: &[&SpeedReading]) -> Self {
+        let parts = |of: fn(&SpeedReading) -> Option<f64>| -> Vec<Part> {
+            rows.iter().filter_map(|row| Some((row.n, of(row)?, None))).collect()
+        };
+        let rates = rows.iter().filter_map(|row| Some((row.n, row.output_tps?, row.output_tps_90))).collect();
+        Self {
+            output_tps: Mean::Harmonic.of(rates),
+            first_answer_s: Mean::Arithmetic.of(parts(|row| row.first_answer_s)),
+            task_s: Mean::Geometric.of(parts(|row| row.task_s)),
+        }
+    }
+
+    /// The measurement a basis speaks of.
+    fn get(&self, basis: Basis) -> Option<Measure> {
+        match basis {
+            Basis::TaskTime => self.task_s,
+            Basis::OutputSpeed => self.output_tps,
+        }
+    }
+}
+
+/// The speeds of every member, by key; the order of rows does not matter.
+pub fn by_member(readings: &[SpeedReading]) -> BTreeMap<String, MemberSpeed> {
+    let mut rows: BTreeMap<&str, BTreeMap<Option<&str>, Vec<&SpeedReading>>> = BTreeMap::new();
+    for reading in readings {
+        let classes = rows.entry(&reading.member).or_default();
+        classes.entry(reading.class.as_deref()).or_default().push(reading);
+    }
+    rows.into_iter()
+        .map(|(member, classes)| {
+            let all: Vec<_> = classes.values().flatten().copied().collect();
+            let of_class = |(class, rows): (Option<&str>, Vec<_>)| (class.map(str::to_owned), Speeds::of(&rows));
+            let speed = MemberSpeed { all: Speeds::of(&all), classes: classes.into_iter().map(of_class).collect() };
+            (member.to_owned(), speed)
+        })
+        .collect()
+}
+
+/// The members that are far slower than another one, each once against the one it stands furthest behind, by slow member.
+pub fn spreads(members: &BTreeMap<String, MemberSpeed>, limits: &SpreadLimits) -> Vec<Spread> {
+    let worst = |(slow, slow_speed): (&String, &MemberSpeed)| {
+        let others = members.iter().filter(|(fast, _)| *fast != slow);
+        let found = others.filter_map(|(fast, speed)| speed_spread((slow, slow_speed), (fast, speed), limits));
+        found.reduce(|a, b| if b.ratio > a.ratio { b } else { a })
+    };
+    members.iter().filter_map(worst).collect()
+}
+
+/// Whether `slow` is far slower than `fast`: the ratio, how sure it is, and on what. `None` when it is not, when either
+/// side is thin, or when they share no work.
+pub fn speed_spread(slow: (&str, &MemberSpeed), fast: (&str, &MemberSpeed), limits: &SpreadLimits) -> Option<Spread> {
+    let [found, fallback] =
+        [Basis::TaskTime, Basis::OutputSpeed].map(|basis| Pair::of(slow.1, fast.1, basis, limits.rows));
+    let pair = found.or(fallback)?;
+    let certainty = match pair.lower {
+        None => Certainty::PointOnly,
+        Some(lower) if lower >= limits.lower => Certainty::Clear { lower },
+        Some(lower) => Certainty::Short { lower },
+    };
+    (pair.ratio >= limits.ratio).then(|| Spread {
+        slow: slow.0.to_owned(),
+        fast: fast.0.to_owned(),
+        ratio: pair.ratio,
+        certainty,
+        n: pair.n,
+        basis: pair.basis,
+        classes: pair.classes,
+    })
+}
+
+/// Two members on the work they share.
+struct Pair {
+    /// What was compared.
+    basis: Basis,
+    /// How many times slower the first is.
+    ratio: f64,
+    /// Lower bound of that, if every measurement has an interval.
+    lower: Option<f64>,
+    /// Requests of the smaller side.
+    n: u64,
+    /// The classes compared.
+    classes: Vec<String>,
+}
+
+impl Pair {
+    /// Compares two members on one basis; `None` when a side has too few requests there or nothing is shared.
+    #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
+    fn of(slow: &MemberSpeed, fast: &MemberSpeed, basis: Basis, rows: f64) -> Option<Self> {
+        let shared = shared_work(slow, fast, basis);
+        let count = |side: fn(&(Measure, Measure)) -> u64| shared.iter().map(|(_, pair)| side(pair)).sum::<u64>();
+        let n = count(|pair| pair.0.n).min(count(|pair| pair.1.n));
+        if shared.is_empty() || (n as f64) < rows {
+            return None;
+        }
+        let weights: f64 = shared.iter().map(|(_, (slow, fast))| slow.n.min(fast.n) as f64).sum();
+        let weighted = |ratio: fn(Basis, &Measure, &Measure) -> Option<f64>| -> Option<f64> {
+            let logs: Option<Vec<f64>> = shared
+                .iter()
+                .map(|(_, (slow, fast))| Some(slow.n.min(fast.n) as f64 * ratio(basis, slow, fast)?.ln()))
+                .collect();
+            Some((logs?.iter().sum::<f64>() / weights).exp())
+        };
+        Some(Self {
+            basis,
+            ratio: weighted(point_ratio)?,
+            lower: weighted(lower_ratio),
+            n,
+            classes: shared.iter().filter_map(|(class, _)| class.clone()).collect(),
+        })
+    }
+}
+
+/// How many times slower the first measurement is.
+#[expect(clippy::unnecessary_wraps, reason = "one shape with `lower_ratio`")]
+fn point_ratio(basis: Basis, slow: &Measure, fast: &Measure) -> Option<f64> {
+    Some(match basis {
+        Basis::TaskTime => slow.value / fast.value,
+        Basis::OutputSpeed => fast.value / slow.value,
+    })
+}
+
+/// The smallest ratio that both intervals allow; `None` without them.
+fn lower_ratio(basis: Basis, slow: &Measure, fast: &Measure) -> Option<f64> {
+    let (slow, fast) = (slow.interval_90?, fast.interval_90?);
+    Some(match basis {
+        Basis::TaskTime => slow.0 / fast.1,
+        Basis::OutputSpeed => fast.0 / slow.1,
+    })
+}
+
+/// The measurements of both sides on the work they share: class by class where every row of both names its class, else
+/// all rows of either side as one.
+fn shared_work(slow: &MemberSpeed, fast: &MemberSpeed, basis: Basis) -> Vec<(Option<String>, (Measure, Measure))> {
+    let pair = |slow: &Speeds, fast: &Speeds| slow.get(basis).zip(fast.get(basis));
+    if slow.classes.contains_key(&None) || fast.classes.contains_key(&None) {
+        return pair(&slow.all, &fast.all).map(|pair| (None, pair)).into_iter().collect();
+    }
+    slow.classes
+        .iter()
+        .filter_map(|(class, speeds)| Some((class.clone(), pair(speeds, fast.classes.get(class)?)?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limits of methods §13.
+    const LIMITS: SpreadLimits = SpreadLimits { ratio: 3.0, lower: 2.0, rows: 8.0 };
+
+    /// A row with an output speed.
+    fn row(member: &str, n: u64, output_tps: f64, interval: Option<(f64, f64)>) -> SpeedReading {
+        SpeedReading {
+            member: member.to_owned(),
+            class: None,
+            n,
+            output_tps: Some(output_tps),
+            output_tps_90: interval,
+            first_answer_s: None,
+            task_s: None,
+        }
+    }
+
+    /// The same row in a class.
+    fn in_class(class: &str, row: SpeedReading) -> SpeedReading {
+        SpeedReading { class: Some(class.to_owned()), ..row }
+    }
+
+    /// The spreads among some rows under [`LIMITS`].
+    fn found(rows: &[SpeedReading]) -> Vec<Spread> {
+        spreads(&by_member(rows), &LIMITS)
+    }
+
+    #[test]
+    fn rows_of_one_member_combine_as_output_over_time() {
+        // 10 requests at 100 tok/s and 30 at 50: 40 shares of output in 10/100 + 30/50 = 0.7 shares of time: 57.142857.
+        // A mean of the two rates would say 75, a weighted one 62.5.
+        let rows = [row("a", 10, 100.0, Some((90.0, 110.0))), row("a", 30, 50.0, Some((40.0, 95.0)))];
+        let speed = by_member(&rows)["a"].all.output_tps.unwrap();
+        assert!((speed.value - 57.142_857).abs() < 1e-6, "{speed:?}");
+        assert_eq!((speed.n, speed.interval_90), (40, Some((40.0, 110.0))), "n adds, the widest interval stands");
+    }
+
+    #[test]
+    fn one_row_without_an_interval_takes_it_from_the_whole() {
+        let rows = [row("a", 10, 100.0, Some((90.0, 110.0))), row("a", 1, 100.0, None)];
+        assert_eq!(by_member(&rows)["a"].all.output_tps.unwrap().interval_90, None);
+    }
+
+    #[test]
+    fn typical_task_time_is_the_geometric_mean_and_first_answers_may_be_zero() {
+        // sqrt(100·400) = 200 s; (0·1 + 4·3)/4 = 3 s.
+        let base = row("a", 1, 50.0, None);
+        let rows = [
+            SpeedReading { n: 1, task_s: Some(100.0), first_answer_s: Some(0.0), output_tps: None, ..base.clone() },
+            SpeedReading { n: 1, task_s: Some(400.0), output_tps: None, ..base.clone() },
+            SpeedReading { n: 3, first_answer_s: Some(4.0), output_tps: None, ..base },
+        ];
+        let all = by_member(&rows)["a"].all;
+        assert!((all.task_s.unwrap().value - 200.0).abs() < 1e-9);
+        assert!((all.first_answer_s.unwrap().value - 3.0).abs() < 1e-9);
+        assert_eq!(all.output_tps, None, "no row has one");
+    }
+
+    #[test]
+    fn a_clear_interval_makes_a_clear_spread() {
+        // 90/25 = 3.6; lower bound 80/30 = 2.667.
+        let found = found(&[row("fast", 20, 90.0, Some((80.0, 100.0))), row("slow", 9, 25.0, Some((20.0, 30.0)))]);
+        assert_eq!(found.len(), 1);
+        let spread = &found[0];
+        assert_eq!((spread.slow.as_str(), spread.fast.as_str(), spread.n), ("slow", "fast", 9));
+        assert!((spread.ratio - 3.6).abs() < 1e-9);
+        assert!(matches!(spread.certainty, Certainty::Clear { lower } if (lower - 80.0 / 30.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_wide_interval_and_a_missing_one_are_told_apart() {
+        // 3.6 with lower bound 60/40 = 1.5.
+        let wide = found(&[row("fast", 20, 90.0, Some((60.0, 120.0))), row("slow", 9, 25.0, Some((15.0, 40.0)))]);
+        assert!(matches!(wide[0].certainty, Certainty::Short { lower } if (lower - 1.5).abs() < 1e-9));
+        let bare = found(&[row("fast", 20, 90.0, Some((80.0, 100.0))), row("slow", 9, 25.0, None)]);
+        assert_eq!(bare[0].certainty, Certainty::PointOnly);
+    }
+
+    #[test]
+    fn seven_requests_or_a_ratio_just_under_three_are_no_spread() {
+        assert!(found(&[row("fast", 20, 90.0, None), row("slow", 7, 25.0, None)]).is_empty());
+        assert!(found(&[row("fast", 20, 89.9, None), row("slow", 8, 30.0, None)]).is_empty());
+        assert_eq!(found(&[row("fast", 20, 90.0, None), row("slow", 8, 30.0, None)]).len(), 1, "3.0 is one");
+    }
+
+    #[test]
+    fn only_shared_classes_count_when_all_classes_are_known() {
+        // Overall 100 against 20; on the shared class 100 against 50 only.
+        let rows = [
+            in_class("bugfix", row("fast", 20, 100.0, None)),
+            in_class("bugfix", row("slow", 10, 50.0, None)),
+            in_class("research", row("slow", 40, 15.0, None)),
+        ];
+        assert!(found(&rows).is_empty());
+        let apart = [rows[0].clone(), rows[2].clone()];
+        assert!(found(&apart).is_empty(), "nothing shared, nothing said");
+        let unnamed = [SpeedReading { class: None, ..rows[0].clone() }, rows[2].clone()];
+        assert_eq!(found(&unnamed).len(), 1, "classes are not known: 100 against 15");
+    }
+
+    #[test]
+    fn shared_classes_weigh_by_the_smaller_side() {
+        // bugfix 120/30 = 4 with weight min(20, 10) = 10, review 90/10 = 9 with weight min(30, 10) = 10: sqrt(36) = 6.
+        let rows = [
+            in_class("bugfix", row("fast", 20, 120.0, None)),
+            in_class("bugfix", row("slow", 10, 30.0, None)),
+            in_class("review", row("fast", 30, 90.0, None)),
+            in_class("review", row("slow", 10, 10.0, None)),
+        ];
+        let spread = &found(&rows)[0];
+        assert!((spread.ratio - 6.0).abs() < 1e-9, "{spread:?}");
+        assert_eq!((spread.n, spread.classes.join(" ")), (20, "bugfix review".to_owned()));
+    }
+
+    #[test]
+    fn task_time_decides_where_both_have_enough_of_it() {
+        // Slow tokens, yet tasks take 300 s on either side: not slower.
+        let timed = |row: SpeedReading, task_s: f64| SpeedReading { task_s: Some(task_s), ..row };
+        let even = [timed(row("fast", 20, 90.0, None), 300.0), timed(row("slow", 20, 25.0, None), 300.0)];
+        assert!(found(&even).is_empty());
+        let behind = [timed(row("a", 20, 90.0, None), 1200.0), timed(row("b", 20, 25.0, None), 300.0)];
+        let spread = &found(&behind)[0];
+        assert_eq!((spread.slow.as_str(), spread.basis), ("a", Basis::TaskTime));
+        assert!((spread.ratio - 4.0).abs() < 1e-9);
+        // One side without task times: tokens decide again.
+        let one_sided = [timed(row("fast", 20, 90.0, None), 300.0), row("slow", 20, 25.0, None)];
+        assert_eq!(found(&one_sided)[0].basis, Basis::OutputSpeed);
+    }
+
+    #[test]
+    fn each_slow_member_is_named_once_against_the_fastest() {
+        let rows = [row("a", 9, 10.0, None), row("b", 9, 40.0, None), row("c", 9, 120.0, None)];
+        let pairs: Vec<_> = found(&rows).into_iter().map(|spread| (spread.slow, spread.fast)).collect();
+        assert_eq!(pairs, [("a".to_owned(), "c".to_owned()), ("b".to_owned(), "c".to_owned())]);
+    }
+
+    #[test]
+    fn the_order_of_rows_changes_no_bit() {
+        let rows: Vec<_> = (1_u32..40).map(|i| row("a", u64::from(i), 10.0 + f64::from(i * i % 17), None)).collect();
+        let mut reversed = rows.clone();
+        reversed.reverse();
+        assert_eq!(by_member(&rows), by_member(&reversed));
+    }
+}
