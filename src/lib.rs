@@ -1,7 +1,12 @@
 //! `pool-review`: the scheduled audit of an AI-agent fleet's model pools. It reads config, market, catalogues, speeds,
 //! session evidence and quota windows, judges every pool, and writes a log, proposals and a ledger. It never edits config.
 
+pub mod checks;
+pub mod evidence;
+pub mod identity;
 pub mod ring;
+pub mod rollup;
+pub mod schedule;
 pub mod settings;
 pub mod sources;
 pub mod verdict;

@@ -15,10 +15,8 @@ const FUNCTIONS: [&str; 4] = ["window_price", "member_price", "window_finding", 
 
 /// The handed folder, if it is there.
 fn shared() -> Option<PathBuf> {
-    let root = std::env::var_os("POOL_REVIEW_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("POOL_REVIEW_SHARED")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     root.is_dir().then_some(root)
 }
 

@@ -27,7 +27,13 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
 }
 
 /// A finding of this check against an alternative.
-fn finding(evidence: &PoolEvidence, code: &'static str, lead: &MemberEvidence, against: &str, verdict: Option<Verdict>) -> Finding {
+fn finding(
+    evidence: &PoolEvidence,
+    code: &'static str,
+    lead: &MemberEvidence,
+    against: &str,
+    verdict: Option<Verdict>,
+) -> Finding {
     Finding {
         counterpart: against.to_owned(),
         place: evidence.place_of(&lead.key),
@@ -84,7 +90,8 @@ fn market_inferior(evidence: &PoolEvidence, lead: &MemberEvidence, rival: &Membe
     let mut found = finding(evidence, "lead_market_inferior", lead, &rival.key, Some(Verdict::Watch));
     let gain = rival.q.get().unwrap_or_default() - lead.q.get().unwrap_or_default();
     found.sources = vec![SourceId::Pools, SourceId::Market];
-    found.measured = Some(Measured { what: "q of the alternative against the lead", value: gain, unit: Unit::Points, n: None });
+    found.measured =
+        Some(Measured { what: "q of the alternative against the lead", value: gain, unit: Unit::Points, n: None });
     found.limit = Some(Limit { op: LimitOp::Below, value: 1.0, setting: "methods §11 dominates" });
     found.why = Sentence::new()
         .name(&rival.target)
@@ -112,7 +119,9 @@ fn sessions(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &Settings,
     }
     for rival in rivals(evidence, lead) {
         match shortfall(&rival.rate(), &bars) {
-            Some(short) => judgement.open.push((Verdict::Unresolved, format!("floor_alternative:{}:{short}", rival.key))),
+            Some(short) => {
+                judgement.open.push((Verdict::Unresolved, format!("floor_alternative:{}:{short}", rival.key)))
+            }
             None => judgement.findings.extend(pair(evidence, lead, rival, settings)),
         }
     }
@@ -127,7 +136,12 @@ fn shortfall(rate: &RawRate, bars: &rates::Bars) -> Option<String> {
 }
 
 /// Lead against one alternative on their own rows. Both are over the floors.
-fn pair(evidence: &PoolEvidence, lead: &MemberEvidence, rival: &MemberEvidence, settings: &Settings) -> Option<Finding> {
+fn pair(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    rival: &MemberEvidence,
+    settings: &Settings,
+) -> Option<Finding> {
     let (own, other) = (lead.rate(), rival.rate());
     let (own_rate, other_rate) = (own.success()?, other.success()?);
     let gain = other_rate.value - own_rate.value;
@@ -141,25 +155,44 @@ fn pair(evidence: &PoolEvidence, lead: &MemberEvidence, rival: &MemberEvidence, 
     };
     let mut found = finding(evidence, "lead_loses_on_sessions", lead, &rival.key, Some(verdict));
     found.sources = vec![SourceId::Pools, SourceId::Sessions];
-    found.measured = Some(Measured { what: "success of the alternative above the lead", value: gain, unit: Unit::Share, n: Some(own.scored().min(other.scored())) });
+    found.measured = Some(Measured {
+        what: "success of the alternative above the lead",
+        value: gain,
+        unit: Unit::Share,
+        n: Some(own.scored().min(other.scored())),
+    });
     found.limit = Some(Limit { op: LimitOp::AtMost, value: guard, setting: "bars.guard_points" });
-    let show = |rate: &rates::Share| format!("{} of {} ({:.0} % to {:.0} %)", rate.hits, rate.n, rate.lo * 100.0, rate.hi * 100.0);
-    found.why = Sentence::new().own("raw success: lead ").name(&lead.target).own(format!(" {}, ", show(&own_rate))).name(&rival.target).own(format!(" {}", show(&other_rate)));
+    let show = |rate: &rates::Share| {
+        format!("{} of {} ({:.0} % to {:.0} %)", rate.hits, rate.n, rate.lo * 100.0, rate.hi * 100.0)
+    };
+    found.why = Sentence::new()
+        .own("raw success: lead ")
+        .name(&lead.target)
+        .own(format!(" {}, ", show(&own_rate)))
+        .name(&rival.target)
+        .own(format!(" {}", show(&other_rate)));
     found.why = found.why.own(match verdict {
         Verdict::Misaligned => "; the 90 % intervals do not touch and no task class says otherwise",
         Verdict::Watch => "; the 90 % intervals do not touch, but a task class says otherwise",
         _ => "; the 90 % intervals overlap, so the rows do not settle it",
     });
-    found.todo = Sentence::from(if verdict == Verdict::Misaligned { "consider the alternative as lead" } else { "nothing yet: more rows or a controlled test" });
+    found.todo = Sentence::from(if verdict == Verdict::Misaligned {
+        "consider the alternative as lead"
+    } else {
+        "nothing yet: more rows or a controlled test"
+    });
     if verdict == Verdict::Misaligned {
-        found.held = Some("a swap on session evidence is proposed once its expected effect can be stated (methods §17)".to_owned());
+        found.held = Some(
+            "a swap on session evidence is proposed once its expected effect can be stated (methods §17)".to_owned(),
+        );
     }
     Some(found)
 }
 
 /// Whether the alternative is at least as good in every task class both have rows in, so that the mix cannot explain it.
 fn same_sign_in_every_class(lead: &MemberEvidence, rival: &MemberEvidence) -> bool {
-    let shared = lead.rates.iter().filter_map(|(class, own)| Some((own.success()?, rival.rates.get(class)?.success()?)));
+    let shared =
+        lead.rates.iter().filter_map(|(class, own)| Some((own.success()?, rival.rates.get(class)?.success()?)));
     let mut any = false;
     for (own, other) in shared {
         any = true;
@@ -184,13 +217,20 @@ fn windows(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &Settings, 
     for member in &evidence.members {
         judgement.open.extend(unreadable(member));
     }
-    let equals: Vec<MemberWindows> =
-        evidence.alternatives().filter(|member| could_lead(lead, member, settings)).map(|m| m.windows.clone()).collect();
+    let equals: Vec<MemberWindows> = evidence
+        .alternatives()
+        .filter(|member| could_lead(lead, member, settings))
+        .map(|m| m.windows.clone())
+        .collect();
     let rules = rules(settings);
     let judged = judge_windows(&lead.windows, &equals, &rules);
     judgement.findings.extend(window_finding(evidence, lead, &judged, &rules));
     judgement.findings.extend(literal(evidence, lead, &judged));
-    judgement.numbers.push(plain("window price gap against the best equal", judged.gap.map(|gap| gap.high), Unit::WindowPrice));
+    judgement.numbers.push(plain(
+        "window price gap against the best equal",
+        judged.gap.map(|gap| gap.high),
+        Unit::WindowPrice,
+    ));
 }
 
 /// The rules of the windows from the settings.
@@ -229,7 +269,12 @@ fn could_lead(lead: &MemberEvidence, member: &MemberEvidence, settings: &Setting
 }
 
 /// The finding of a scarce window, or of readings that must be taken again.
-fn window_finding(evidence: &PoolEvidence, lead: &MemberEvidence, judged: &WindowJudgement, rules: &WindowRules) -> Option<Finding> {
+fn window_finding(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    judged: &WindowJudgement,
+    rules: &WindowRules,
+) -> Option<Finding> {
     let against = judged.against.clone().unwrap_or_default();
     let verdict = match judged.outcome {
         WindowOutcome::Scarce => Verdict::Misaligned,
@@ -258,7 +303,12 @@ fn window_finding(evidence: &PoolEvidence, lead: &MemberEvidence, judged: &Windo
         return Some(found);
     }
     found.why = found.why.own(format!("; {hours:.1} scarce lead-hours a review"));
-    lead_elsewhere(evidence, &against, gap >= rules.gap_high || judged.label == Some(crate::evidence::windows::WindowLabel::Cash), &mut found);
+    lead_elsewhere(
+        evidence,
+        &against,
+        gap >= rules.gap_high || judged.label == Some(crate::evidence::windows::WindowLabel::Cash),
+        &mut found,
+    );
     Some(found)
 }
 
@@ -274,7 +324,8 @@ fn lead_elsewhere(evidence: &PoolEvidence, against: &str, at_first_sight: bool, 
     found.intent = member.and_then(|member| intents::to_front(route, member));
     if found.intent.is_none() {
         found.held = Some("the member comes in through a nested pool".to_owned());
-    } else if !at_first_sight && !evidence.seen_before.contains(&("lead_window_scarce".to_owned(), against.to_owned())) {
+    } else if !at_first_sight && !evidence.seen_before.contains(&("lead_window_scarce".to_owned(), against.to_owned()))
+    {
         found.held = Some("waits for a second scheduled look on newer readings".to_owned());
     }
 }
@@ -282,7 +333,9 @@ fn lead_elsewhere(evidence: &PoolEvidence, against: &str, at_first_sight: bool, 
 /// A member's binding window in one line.
 fn window_line(windows: &MemberWindows) -> String {
     let Some((view, price)) = windows.binding() else { return "no window (metered)".to_owned() };
-    let reset = view.resets_at.map_or_else(|| "no reset stated".to_owned(), |at| format!("resets {}", at.format("%Y-%m-%d %H:%MZ")));
+    let reset = view
+        .resets_at
+        .map_or_else(|| "no reset stated".to_owned(), |at| format!("resets {}", at.format("%Y-%m-%d %H:%MZ")));
     let left = price.hours_left.map_or_else(|| "not limiting".to_owned(), |hours| format!("{hours:.1} h of work left"));
     let slack = price.slack_h.map_or_else(|| "unlimited".to_owned(), |slack| format!("{slack:+.1} h"));
     let assumed = if price.is_burn_assumed { ", burn assumed" } else { "" };
@@ -321,7 +374,14 @@ fn literal(evidence: &PoolEvidence, lead: &MemberEvidence, judged: &WindowJudgem
 fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
     let mut numbers = Vec::new();
     if let Some(pick) = evidence.market.members_pareto.as_ref().and_then(|pareto| pareto.stake_pick.clone()) {
-        numbers.push(Number { of: pick, ..plain("catalog pick (market only)", evidence.market.members_pareto.as_ref().and_then(|p| p.objective), Unit::Usd) });
+        numbers.push(Number {
+            of: pick,
+            ..plain(
+                "catalog pick (market only)",
+                evidence.market.members_pareto.as_ref().and_then(|p| p.objective),
+                Unit::Usd,
+            )
+        });
     }
     for member in &evidence.members {
         numbers.push(number("standing q", &member.target, &member.q, Unit::Points));
@@ -355,8 +415,12 @@ fn window_numbers(member: &MemberEvidence) -> Vec<Number> {
         number
     };
     match &member.windows.standing {
-        Standing::Metered => vec![of(plain("window price", Some(0.0), Unit::WindowPrice), "metered: no window binds it")],
-        Standing::Unknown(reason) | Standing::Stale(reason) => vec![of(plain("window price", None, Unit::WindowPrice), reason)],
+        Standing::Metered => {
+            vec![of(plain("window price", Some(0.0), Unit::WindowPrice), "metered: no window binds it")]
+        }
+        Standing::Unknown(reason) | Standing::Stale(reason) => {
+            vec![of(plain("window price", None, Unit::WindowPrice), reason)]
+        }
         Standing::Known(_) => {
             let Some((view, price)) = member.windows.binding() else { return Vec::new() };
             let age = view.age_h.map_or_else(|| "age unknown".to_owned(), |age| format!("read {age:.1} h ago"));
@@ -372,12 +436,19 @@ fn window_numbers(member: &MemberEvidence) -> Vec<Number> {
 
 /// The sentence of an aligned pool.
 fn aligned(evidence: &PoolEvidence, lead: &MemberEvidence) -> Sentence {
-    let rate = lead.rate().success().map_or_else(|| "no rows".to_owned(), |r| format!("raw success {:.0} % (n {})", r.value * 100.0, r.n));
+    let rate = lead
+        .rate()
+        .success()
+        .map_or_else(|| "no rows".to_owned(), |r| format!("raw success {:.0} % (n {})", r.value * 100.0, r.n));
     let others = evidence.alternatives().count();
     let windows = match lead.windows.price() {
         Some(price) => format!("window price {:.3}", price.high),
         None => "window price unknown".to_owned(),
     };
     let sentence = Sentence::new().name(&lead.target).own(format!(": {rate}, {windows}; "));
-    if others == 0 { sentence.own("no alternative") } else { sentence.own(format!("none of {others} alternatives is ahead")) }
+    if others == 0 {
+        sentence.own("no alternative")
+    } else {
+        sentence.own(format!("none of {others} alternatives is ahead"))
+    }
 }

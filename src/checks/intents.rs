@@ -22,15 +22,7 @@ pub(super) fn weight_key(target: &RouteTarget) -> String {
 
 /// An intent on a pool's definition.
 pub(super) fn intent(route: &RouteDef, kind: ProposalKind, seat: Seat, edits: Vec<Edit>, human: String) -> Intent {
-    Intent {
-        kind,
-        seat,
-        path: route.path.clone(),
-        pointer: route.pointer.clone(),
-        edits,
-        human,
-        moved_share: None,
-    }
+    Intent { kind, seat, path: route.path.clone(), pointer: route.pointer.clone(), edits, human, moved_share: None }
 }
 
 /// Takes the target at a pointer out, with the weight and budget keys that nothing else uses. `None` when the pool itself
@@ -94,7 +86,8 @@ pub(super) fn replace_behind(route: &RouteDef, pointer: &str, successor: &str) -
     let target = route.targets.iter().find(|target| target.pointer == pointer)?;
     let mut edits = removal(route, target);
     edits.push(Edit::Append { array: format!("{}/targets", route.pointer), value: json!(successor) });
-    let human = format!("Replace the lead {} of {} by {successor}, which joins behind the others.", shown(target), route.id);
+    let human =
+        format!("Replace the lead {} of {} by {successor}, which joins behind the others.", shown(target), route.id);
     Some(intent(route, ProposalKind::ReplaceMember, Seat::Member, edits, human))
 }
 
@@ -105,7 +98,9 @@ pub(super) fn add_trial(route: &RouteDef, target: &str, share: f64, until: Naive
     let keys: Vec<String> = route.targets.iter().map(weight_key).collect();
     let weights: Vec<f64> = keys.iter().map(|key| route.weights.get(key).map_or(1.0, |def| def.weight)).collect();
     let total: f64 = weights.iter().sum();
-    if weights.iter().any(|weight| weight.fract().abs() > f64::EPSILON) || route.weights.contains_key(&reference.weight_key()) {
+    if weights.iter().any(|weight| weight.fract().abs() > f64::EPSILON)
+        || route.weights.contains_key(&reference.weight_key())
+    {
         return None;
     }
     // Weight k beside a total of m·S has the share k / (k + m·S): the smallest m that leaves room for k = 1, then the largest k.
@@ -131,7 +126,13 @@ pub(super) fn add_trial(route: &RouteDef, target: &str, share: f64, until: Naive
 
 /// The edits of `weights` for a trial: one key more; every key anew only when the others must be scaled.
 #[expect(clippy::cast_possible_truncation, reason = "weights are whole numbers, and a config's are small")]
-fn trial_weights(route: &RouteDef, keys: &[String], weights: &[f64], scale: f64, (key, own): (String, f64)) -> Vec<Edit> {
+fn trial_weights(
+    route: &RouteDef,
+    keys: &[String],
+    weights: &[f64],
+    scale: f64,
+    (key, own): (String, f64),
+) -> Vec<Edit> {
     let pointer = format!("{}/weights", route.pointer);
     if scale <= 1.0 && !route.weights.is_empty() {
         return vec![Edit::Insert { object: pointer, key, value: json!(own as i64) }];

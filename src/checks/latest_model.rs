@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::{Judgement, count, intents, lacking, number, plain};
-use crate::evidence::fit::{CandidateFit, Fit, FitBar, FitCode, FitParams, MarketValues, RetireCode, RetireFacts, latest_model, retire_flags};
+use crate::evidence::fit::{CandidateFit, Fit, FitBar, FitCode, FitParams, MarketValues, latest_model};
 use crate::evidence::front::market_loss;
+use crate::evidence::retire::{RetireCode, RetireFacts, RetireParams, retire_flags};
 use crate::evidence::{CandidateEvidence, MemberEvidence, PoolEvidence, Successor};
 use crate::settings::Settings;
 use crate::verdict::{Finding, Intent, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
@@ -18,7 +19,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
         ..Judgement::default()
     };
     let params = params(settings);
-    judgement.findings.extend(ends(evidence, &params));
+    judgement.findings.extend(ends(evidence, &retire_params(settings)));
     let market_is_ready = lacking(evidence, &[SourceId::Market, SourceId::Catalogues]).is_empty();
     if let (Some(lead), true) = (evidence.lead(), market_is_ready) {
         let fit = fit(evidence, lead, &params);
@@ -40,9 +41,13 @@ fn params(settings: &Settings) -> FitParams {
         price: latest.price,
         speed: latest.speed,
         age_days: latest.age_days,
-        retire_days: latest.retire_days,
         ..FitParams::default()
     }
+}
+
+/// The thresholds of the retire codes.
+fn retire_params(settings: &Settings) -> RetireParams {
+    RetireParams { retire_days: settings.thresholds.latest.retire_days, ..RetireParams::default() }
 }
 
 /// The fit of every candidate; the lead stands first among the members.
@@ -62,20 +67,23 @@ fn finding(evidence: &PoolEvidence, code: &'static str, subject: &str, verdict: 
 }
 
 /// Members whose offer has ended or ends soon, where this pool holds the line.
-fn ends(evidence: &PoolEvidence, params: &FitParams) -> Vec<Finding> {
+fn ends(evidence: &PoolEvidence, params: &RetireParams) -> Vec<Finding> {
     evidence.own_members().filter_map(|member| ending(evidence, member, params)).collect()
 }
 
 /// One member on its way out.
 #[expect(clippy::cast_precision_loss, reason = "days of a few centuries")]
-fn ending(evidence: &PoolEvidence, member: &MemberEvidence, params: &FitParams) -> Option<Finding> {
+fn ending(evidence: &PoolEvidence, member: &MemberEvidence, params: &RetireParams) -> Option<Finding> {
     let ending = member.end.as_ref()?;
     let facts = RetireFacts { days_to_end: Some(ending.days_left as f64), ..RetireFacts::default() };
-    let code = retire_flags(&facts, params).into_iter().find(|c| matches!(c, RetireCode::Retired | RetireCode::RetirementDue))?;
+    let code = retire_flags(&facts, params)
+        .into_iter()
+        .find(|c| matches!(c, RetireCode::Retired | RetireCode::RetirementDue))?;
     let verdict = if ending.end.stated_by.is_some() { Verdict::Misaligned } else { Verdict::Watch };
     let mut found = finding(evidence, code.as_str(), &member.key, Some(verdict));
     found.sources = vec![SourceId::Pools, SourceId::Retirements];
-    found.measured = Some(Measured { what: "days to its end", value: ending.days_left as f64, unit: Unit::Days, n: None });
+    found.measured =
+        Some(Measured { what: "days to its end", value: ending.days_left as f64, unit: Unit::Days, n: None });
     found.limit = Some(Limit { op: LimitOp::AtLeast, value: params.retire_days, setting: "latest.retire_days" });
     found.place = evidence.place_of(&member.key);
     found.why = Sentence::new().name(&member.target).own(format!(" ends on {}", ending.end.date));
@@ -83,7 +91,8 @@ fn ending(evidence: &PoolEvidence, member: &MemberEvidence, params: &FitParams) 
         Some(source) => found.why.own(" (stated by ").name(source).own(")"),
         None => found.why.own(" by one list that names no source, so it only warns"),
     };
-    let intent = evidence.definition.as_ref().and_then(|route| way_out(evidence, route, member, &ending.successor, &mut found));
+    let intent =
+        evidence.definition.as_ref().and_then(|route| way_out(evidence, route, member, &ending.successor, &mut found));
     if verdict == Verdict::Misaligned {
         found.intent = intent;
     }
@@ -131,14 +140,17 @@ fn candidates(evidence: &PoolEvidence, settings: &Settings, fit: &Fit) -> Vec<Fi
         if !matches!(judged.code, FitCode::NotAFit | FitCode::Unrated) {
             let model = judged.id.split('@').next().unwrap_or_default();
             let slot = best.entry(model).or_insert((judged, candidate));
-            let rank = |(judged, candidate): &(&CandidateFit, &CandidateEvidence)| (judged.code, loss(evidence, candidate));
+            let rank =
+                |(judged, candidate): &(&CandidateFit, &CandidateEvidence)| (judged.code, loss(evidence, candidate));
             if before(rank(&(judged, candidate)), rank(slot)) {
                 *slot = (judged, candidate);
             }
         }
     }
     let mut named: Vec<_> = best.into_values().collect();
-    named.sort_by(|a, b| a.0.code.cmp(&b.0.code).then(loss(evidence, a.1).total_cmp(&loss(evidence, b.1))).then(a.0.id.cmp(&b.0.id)));
+    named.sort_by(|a, b| {
+        a.0.code.cmp(&b.0.code).then(loss(evidence, a.1).total_cmp(&loss(evidence, b.1))).then(a.0.id.cmp(&b.0.id))
+    });
     let mut is_proposed = false;
     named
         .into_iter()
@@ -168,7 +180,12 @@ fn loss(evidence: &PoolEvidence, candidate: &CandidateEvidence) -> f64 {
 }
 
 /// One candidate with its standing against the lead.
-fn candidate_finding(evidence: &PoolEvidence, settings: &Settings, judged: &CandidateFit, candidate: &CandidateEvidence) -> Finding {
+fn candidate_finding(
+    evidence: &PoolEvidence,
+    settings: &Settings,
+    judged: &CandidateFit,
+    candidate: &CandidateEvidence,
+) -> Finding {
     let verdict = match judged.code {
         FitCode::Missing => Some(Verdict::Misaligned),
         FitCode::PendingReleaseAge => Some(Verdict::Watch),
@@ -176,7 +193,8 @@ fn candidate_finding(evidence: &PoolEvidence, settings: &Settings, judged: &Cand
     };
     let mut found = finding(evidence, judged.code.as_str(), &judged.id, verdict);
     found.counterpart = judged.displaces.clone().unwrap_or_default();
-    found.why = Sentence::new().name(candidate.target.as_deref().unwrap_or(&judged.id)).own(standing(evidence, candidate));
+    found.why =
+        Sentence::new().name(candidate.target.as_deref().unwrap_or(&judged.id)).own(standing(evidence, candidate));
     let bars: Vec<_> = judged.bars.iter().map(|bar| bar.as_str()).collect();
     found.why = found.why.own(format!("; clears {}", bars.join(", ")));
     found.why = match &judged.displaces {
@@ -204,7 +222,10 @@ fn code_words(code: FitCode, candidate: &CandidateEvidence, why: Sentence) -> (S
         }
         _ => {
             let first_seen = if candidate.age_by_first_sight { " since this review first saw it" } else { "" };
-            (why.own(format!("; {:.0} days old{first_seen}", candidate.fit.age_days)), Sentence::from("try it on a small share of the work"))
+            (
+                why.own(format!("; {:.0} days old{first_seen}", candidate.fit.age_days)),
+                Sentence::from("try it on a small share of the work"),
+            )
         }
     }
 }
@@ -241,12 +262,22 @@ fn measured(
     };
     let ratio = |own: Option<f64>, lead: Option<f64>| own.zip(lead).map(|(own, lead)| own / lead);
     match judged.bars.first() {
-        Some(FitBar::Price) => {
-            measure("bill over the lead's", ratio(values.bill, lead.bill.get()), Unit::Ratio, LimitOp::AtLeast, latest.price, "latest.price")
-        }
-        Some(FitBar::Speed) => {
-            measure("speed over the lead's", ratio(values.speed, lead.market_tps.get()), Unit::Ratio, LimitOp::Below, latest.speed, "latest.speed")
-        }
+        Some(FitBar::Price) => measure(
+            "bill over the lead's",
+            ratio(values.bill, lead.bill.get()),
+            Unit::Ratio,
+            LimitOp::AtLeast,
+            latest.price,
+            "latest.price",
+        ),
+        Some(FitBar::Speed) => measure(
+            "speed over the lead's",
+            ratio(values.speed, lead.market_tps.get()),
+            Unit::Ratio,
+            LimitOp::Below,
+            latest.speed,
+            "latest.speed",
+        ),
         _ => {
             let gain = values.q.zip(lead.q.get()).map(|(own, lead)| own - lead);
             measure("q against the lead", gain, Unit::Points, LimitOp::Below, latest.quality, "latest.quality")
@@ -255,7 +286,13 @@ fn measured(
 }
 
 /// The change a missing model asks for: a trial in a weighted pool. Elsewhere a controlled test comes first.
-fn propose(evidence: &PoolEvidence, settings: &Settings, candidate: &CandidateEvidence, found: &mut Finding, is_second: bool) {
+fn propose(
+    evidence: &PoolEvidence,
+    settings: &Settings,
+    candidate: &CandidateEvidence,
+    found: &mut Finding,
+    is_second: bool,
+) {
     if is_second {
         found.held = Some("one candidate per pool at a time".to_owned());
         return;
@@ -264,7 +301,8 @@ fn propose(evidence: &PoolEvidence, settings: &Settings, candidate: &CandidateEv
     match &evidence.definition {
         Some(route) if evidence.is_weighted => {
             let until = evidence.now + chrono::Duration::days(to_days(settings.thresholds.horizon_days));
-            found.intent = intents::add_trial(route, target, settings.thresholds.latest.trial_share, until.date_naive());
+            found.intent =
+                intents::add_trial(route, target, settings.thresholds.latest.trial_share, until.date_naive());
             if found.intent.is_none() {
                 found.held = Some("its weights leave no room for a small share".to_owned());
             }

@@ -100,8 +100,13 @@ fn summary(verdict: Verdict, judgement: &Judgement) -> Sentence {
     if let Some(finding) = judgement.findings.iter().find(|finding| finding.verdict == Some(verdict)) {
         return finding.why.clone();
     }
-    let reasons: Vec<_> = judgement.open.iter().filter(|(v, _)| *v == verdict).map(|(_, reason)| reason.as_str()).collect();
-    if reasons.is_empty() { Sentence::from("a number that would show it is missing") } else { Sentence::from(reasons.join(", ")) }
+    let reasons: Vec<_> =
+        judgement.open.iter().filter(|(v, _)| *v == verdict).map(|(_, reason)| reason.as_str()).collect();
+    if reasons.is_empty() {
+        Sentence::from("a number that would show it is missing")
+    } else {
+        Sentence::from(reasons.join(", "))
+    }
 }
 
 /// What the sources a part needs leave open: a source that is not configured gives insufficient evidence, one that is

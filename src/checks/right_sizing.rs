@@ -67,7 +67,10 @@ fn speeds(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgemen
     let all = evidence.members.len();
     if needs_comparison && measured < all {
         let verdict = if measured < 2 { Verdict::InsufficientEvidence } else { Verdict::Watch };
-        judgement.open.push((verdict, format!("speed_unmeasured:{}_of_{all}_members_below_n_{:.0}", all - measured, limits.rows)));
+        judgement.open.push((
+            verdict,
+            format!("speed_unmeasured:{}_of_{all}_members_below_n_{:.0}", all - measured, limits.rows),
+        ));
     }
     judgement.aligned = aligned(evidence, &members);
 }
@@ -78,7 +81,9 @@ fn spread_finding(evidence: &PoolEvidence, spread: &Spread, limits: &SpreadLimit
     let fast = evidence.members.iter().find(|member| member.key == spread.fast)?;
     let (verdict, lower) = match spread.certainty {
         Certainty::Clear { lower } => (Verdict::Misaligned, format!("lower 90 % bound {lower:.2}")),
-        Certainty::Short { lower } => (Verdict::Watch, format!("lower 90 % bound {lower:.2}, {:.2} needed", limits.lower)),
+        Certainty::Short { lower } => {
+            (Verdict::Watch, format!("lower 90 % bound {lower:.2}, {:.2} needed", limits.lower))
+        }
         Certainty::PointOnly => (Verdict::Misaligned, "no interval in the speeds file".to_owned()),
     };
     let mut found = finding(evidence, "speed_spread", slow, verdict);
@@ -100,7 +105,10 @@ fn spread_finding(evidence: &PoolEvidence, spread: &Spread, limits: &SpreadLimit
         _ => "nothing yet: measure more",
     });
     if verdict == Verdict::Misaligned {
-        found.held = Some("whether it is better enough to be worth the wait is judged with the full estimator (methods §13)".to_owned());
+        found.held = Some(
+            "whether it is better enough to be worth the wait is judged with the full estimator (methods §13)"
+                .to_owned(),
+        );
     }
     Some(found)
 }
@@ -125,7 +133,9 @@ fn floors(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgemen
         judgement.findings.extend(under_powered(evidence, member));
     }
     if judged == 0 {
-        judgement.open.push((Verdict::InsufficientEvidence, format!("floor_unjudged:no_member_has_{rows:.0}_scored_rows")));
+        judgement
+            .open
+            .push((Verdict::InsufficientEvidence, format!("floor_unjudged:no_member_has_{rows:.0}_scored_rows")));
     }
 }
 
@@ -139,7 +149,8 @@ fn under_powered(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Fin
     let verdict = if success.hi < floor { Verdict::Misaligned } else { Verdict::Watch };
     let mut found = finding(evidence, "under_powered", member, verdict);
     found.sources.push(SourceId::Sessions);
-    found.measured = Some(Measured { what: "raw success", value: success.value, unit: Unit::Share, n: Some(success.n) });
+    found.measured =
+        Some(Measured { what: "raw success", value: success.value, unit: Unit::Share, n: Some(success.n) });
     found.limit = Some(Limit { op: LimitOp::AtLeast, value: floor, setting: "tiers" });
     found.why = Sentence::new().name(&member.target).own(format!(
         " succeeds in {} of {} ({:.0} % to {:.0} %), the floor of {} is {:.0} %",
@@ -178,9 +189,13 @@ struct Requirement {
 /// The requirements the pool states in the settings.
 fn requirements(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
     let rows = settings.thresholds.sizing.speed_rows;
-    evidence.members.iter().flat_map(|member| {
-        requirement_rows(evidence, member, rows).into_iter().filter_map(|row| outside(evidence, member, &row))
-    }).collect()
+    evidence
+        .members
+        .iter()
+        .flat_map(|member| {
+            requirement_rows(evidence, member, rows).into_iter().filter_map(|row| outside(evidence, member, &row))
+        })
+        .collect()
 }
 
 /// Every requirement with the member's value: measured when there are enough requests, else the market's.
@@ -188,15 +203,50 @@ fn requirement_rows(evidence: &PoolEvidence, member: &MemberEvidence, rows: f64)
     let asked = &evidence.requirements;
     let speed = member.speed.as_ref().map(|speed| &speed.all);
     #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
-    let own = |measure: Option<crate::evidence::speed::Measure>| measure.filter(|m| m.n as f64 >= rows).map(|m| (m.value, Some(m.n), true));
+    let own = |measure: Option<crate::evidence::speed::Measure>| {
+        measure.filter(|m| m.n as f64 >= rows).map(|m| (m.value, Some(m.n), true))
+    };
     let market = |value: Option<f64>| value.map(|value| (value, None, false));
     let tps = own(speed.and_then(|speed| speed.output_tps)).or_else(|| market(member.market_tps.get()));
-    let first = own(speed.and_then(|speed| speed.first_answer_s)).or_else(|| market(member.market_first_answer_s.get()));
+    let first =
+        own(speed.and_then(|speed| speed.first_answer_s)).or_else(|| market(member.market_first_answer_s.get()));
     vec![
-        Requirement { code: "below_speed_floor", what: "output speed", setting: "pools", limit: asked.min_output_tps, op: LimitOp::AtLeast, unit: Unit::TokensPerSecond, value: tps },
-        Requirement { code: "below_speed_floor", what: "time to first answer", setting: "pools", limit: asked.max_first_answer_s, op: LimitOp::AtMost, unit: Unit::Seconds, value: first },
-        Requirement { code: "above_cost_ceiling", what: "bill", setting: "pools", limit: asked.max_bill, op: LimitOp::AtMost, unit: Unit::UsdPerMtok, value: market(member.bill.get()) },
-        Requirement { code: "below_index_floor", what: "index", setting: "pools", limit: asked.min_index, op: LimitOp::AtLeast, unit: Unit::Points, value: market(member.index.get()) },
+        Requirement {
+            code: "below_speed_floor",
+            what: "output speed",
+            setting: "pools",
+            limit: asked.min_output_tps,
+            op: LimitOp::AtLeast,
+            unit: Unit::TokensPerSecond,
+            value: tps,
+        },
+        Requirement {
+            code: "below_speed_floor",
+            what: "time to first answer",
+            setting: "pools",
+            limit: asked.max_first_answer_s,
+            op: LimitOp::AtMost,
+            unit: Unit::Seconds,
+            value: first,
+        },
+        Requirement {
+            code: "above_cost_ceiling",
+            what: "bill",
+            setting: "pools",
+            limit: asked.max_bill,
+            op: LimitOp::AtMost,
+            unit: Unit::UsdPerMtok,
+            value: market(member.bill.get()),
+        },
+        Requirement {
+            code: "below_index_floor",
+            what: "index",
+            setting: "pools",
+            limit: asked.min_index,
+            op: LimitOp::AtLeast,
+            unit: Unit::Points,
+            value: market(member.index.get()),
+        },
     ]
 }
 
@@ -237,7 +287,11 @@ fn misfits(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
     let best = values(|member| member.q.get()).into_iter().max_by(f64::total_cmp);
     let median_q = median(values(|member| member.q.get()));
     let median_bill = median(values(|member| member.bill.get()));
-    evidence.members.iter().filter_map(|member| misfit(evidence, member, settings, best?, median_q?, median_bill)).collect()
+    evidence
+        .members
+        .iter()
+        .filter_map(|member| misfit(evidence, member, settings, best?, median_q?, median_bill))
+        .collect()
 }
 
 /// The median of some values.
@@ -269,14 +323,21 @@ fn misfit(
     found.sources.push(SourceId::Market);
     found.todo = Sentence::from("look whether this pool is the right place for it");
     if q < belongs * best {
-        found.measured = Some(Measured { what: "q over the best member's", value: q / best, unit: Unit::Ratio, n: None });
+        found.measured =
+            Some(Measured { what: "q over the best member's", value: q / best, unit: Unit::Ratio, n: None });
         found.limit = Some(Limit { op: LimitOp::AtLeast, value: belongs, setting: "latest.belongs" });
-        found.why = Sentence::new().name(&member.target).own(format!(" stands at {q:.1} points, the best member at {best:.1}"));
+        found.why =
+            Sentence::new().name(&member.target).own(format!(" stands at {q:.1} points, the best member at {best:.1}"));
         return Some(found);
     }
     let (bill, median_bill) = (member.bill.get()?, median_bill?);
     if bill > sizing.dear_ratio * median_bill && q >= median_q + sizing.strong_points {
-        found.measured = Some(Measured { what: "bill over the pool's median", value: bill / median_bill, unit: Unit::Ratio, n: None });
+        found.measured = Some(Measured {
+            what: "bill over the pool's median",
+            value: bill / median_bill,
+            unit: Unit::Ratio,
+            n: None,
+        });
         found.limit = Some(Limit { op: LimitOp::AtMost, value: sizing.dear_ratio, setting: "sizing.dear_ratio" });
         found.why = Sentence::new().name(&member.target).own(format!(
             " is {:.1} points above the pool's median and {:.1} times as dear",
@@ -300,7 +361,8 @@ fn idle(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
     idle.map(|member| {
         let mut found = finding(evidence, "idle_member", member, Verdict::Watch);
         found.sources.push(SourceId::Sessions);
-        found.measured = Some(Measured { what: "tasks", value: 0.0, unit: Unit::Count, n: Some(evidence.recent_tasks) });
+        found.measured =
+            Some(Measured { what: "tasks", value: 0.0, unit: Unit::Count, n: Some(evidence.recent_tasks) });
         found.limit = Some(Limit { op: LimitOp::AtLeast, value: 1.0, setting: "sizing.share_tasks" });
         found.why = Sentence::new().name(&member.target).own(format!(
             " got none of {tasks:.0} tasks in {:.0} days, although its weight gives it {:.0} %",
@@ -330,7 +392,12 @@ fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
                 ..plain("measured output speed", None, Unit::TokensPerSecond)
             }),
         }
-        numbers.push(number("market time to first answer", &member.target, &member.market_first_answer_s, Unit::Seconds));
+        numbers.push(number(
+            "market time to first answer",
+            &member.target,
+            &member.market_first_answer_s,
+            Unit::Seconds,
+        ));
     }
     numbers
 }
@@ -339,8 +406,11 @@ fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
 fn aligned(evidence: &PoolEvidence, members: &BTreeMap<String, MemberSpeed>) -> Sentence {
     let speeds: Vec<f64> = members.values().filter_map(|speed| speed.all.output_tps.map(|m| m.value)).collect();
     let extremes = speeds.iter().copied().min_by(f64::total_cmp).zip(speeds.iter().copied().max_by(f64::total_cmp));
-    let ratio = extremes.map_or_else(|| "one member".to_owned(), |(low, high)| format!("fastest over slowest {:.2} x", high / low));
-    let lowest = evidence.members.iter().filter_map(|member| member.rate().success()).map(|s| s.value).min_by(f64::total_cmp);
-    let success = lowest.map_or_else(|| "no rows".to_owned(), |value| format!("lowest raw success {:.0} %", value * 100.0));
+    let ratio = extremes
+        .map_or_else(|| "one member".to_owned(), |(low, high)| format!("fastest over slowest {:.2} x", high / low));
+    let lowest =
+        evidence.members.iter().filter_map(|member| member.rate().success()).map(|s| s.value).min_by(f64::total_cmp);
+    let success =
+        lowest.map_or_else(|| "no rows".to_owned(), |value| format!("lowest raw success {:.0} %", value * 100.0));
     Sentence::from(format!("{ratio}; {success}, floor {:.0} %", evidence.tier.floor * 100.0))
 }

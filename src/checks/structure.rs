@@ -62,7 +62,9 @@ fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
         n: None,
         remark: String::new(),
     };
-    let Ok(ring) = &evidence.ring else { return vec![count("members", 0), count("consumers", evidence.consumers.len())] };
+    let Ok(ring) = &evidence.ring else {
+        return vec![count("members", 0), count("consumers", evidence.consumers.len())];
+    };
     vec![
         count("members", ring.members().len()),
         count("homes", homes(ring).len()),
@@ -114,7 +116,11 @@ fn violations(evidence: &PoolEvidence) -> Vec<Finding> {
         violation.member.listed_in != evidence.pool
             && evidence.faults_of_nested.contains(&(violation.member.pointer.clone(), violation.rule.clone()))
     };
-    all_violations(evidence).iter().filter(|violation| !is_reported_elsewhere(violation)).map(|v| violation(evidence, v)).collect()
+    all_violations(evidence)
+        .iter()
+        .filter(|violation| !is_reported_elsewhere(violation))
+        .map(|v| violation(evidence, v))
+        .collect()
 }
 
 /// One member that breaks a rule.
@@ -134,7 +140,11 @@ fn violation(evidence: &PoolEvidence, violation: &Violation) -> Finding {
         return found;
     }
     found.todo = Sentence::from("take it out of the pool");
-    found.intent = evidence.definition.as_ref().filter(|_| !member.by_pattern).and_then(|route| intents::retire(route, &member.pointer));
+    found.intent = evidence
+        .definition
+        .as_ref()
+        .filter(|_| !member.by_pattern)
+        .and_then(|route| intents::retire(route, &member.pointer));
     if found.intent.is_none() {
         found.held = Some("the line that brings it in stands in another pool or is a pattern".to_owned());
     }
@@ -158,14 +168,15 @@ fn dropped_target(evidence: &PoolEvidence, dropped: &Dropped) -> Finding {
         DropReason::AlreadyInTree | DropReason::Cycle => ("duplicate_member", Verdict::Misaligned),
         DropReason::NoSuchRoute => ("dangling_consumer", Verdict::Misaligned),
         DropReason::NotInCatalogue | DropReason::Disabled | DropReason::UnknownVariant | DropReason::NothingMatches => {
-            let verdict = if evidence.missing_before.contains(&dropped.target) { Verdict::Misaligned } else { Verdict::Watch };
+            let verdict =
+                if evidence.missing_before.contains(&dropped.target) { Verdict::Misaligned } else { Verdict::Watch };
             ("unknown_member", verdict)
         }
     };
     let mut found = finding(evidence, code, &dropped.target, Some(verdict));
     found.why = Sentence::new().name(&dropped.target).own(format!(" is no member: {}", dropped.reason.as_str()));
     if dropped.reason == DropReason::UnknownVariant {
-        found.why = found.why.own(" (it takes ").names(&evidence.variants_of(&dropped.target)).own(")");
+        found.why = found.why.own(" (it takes ").names(evidence.variants_of(&dropped.target)).own(")");
     }
     if let Some(key) = orphaned_budget(evidence, dropped) {
         found.why = found.why.own("; the budget of ").name(&key).own(" is dead with it");
@@ -198,7 +209,8 @@ fn expiring(evidence: &PoolEvidence, days: f64) -> Vec<Finding> {
     let Ok(ring) = &evidence.ring else { return Vec::new() };
     let leaves_at = |member: &RingMember| member.until_ms.map(|until| days_between(evidence, until));
     let is_near = |member: &RingMember| leaves_at(member).is_some_and(|left| left <= days);
-    let staying: BTreeSet<_> = ring.members().iter().filter(|m| !is_near(m)).map(|member| member.key.home.as_str()).collect();
+    let staying: BTreeSet<_> =
+        ring.members().iter().filter(|m| !is_near(m)).map(|member| member.key.home.as_str()).collect();
     let thin = staying.len() < 2 && homes(ring).len() > staying.len();
     let near = ring.members().iter().filter(|member| member.listed_in == evidence.pool && is_near(member));
     near.map(|member| {
@@ -207,10 +219,9 @@ fn expiring(evidence: &PoolEvidence, days: f64) -> Vec<Finding> {
         let left = leaves_at(member).unwrap_or_default();
         found.measured = Some(Measured { what: "days to its end", value: left, unit: Unit::Days, n: None });
         found.limit = Some(Limit { op: LimitOp::AtLeast, value: days, setting: "structure.expiring_days" });
-        found.why = Sentence::new().name(&member.target.to_string()).own(format!(
-            " leaves in {left:.1} days; {} homes stay",
-            staying.len()
-        ));
+        found.why = Sentence::new()
+            .name(&member.target.to_string())
+            .own(format!(" leaves in {left:.1} days; {} homes stay", staying.len()));
         found.todo = Sentence::from("set a later end or add a member on another home");
         found.place = Some(member.place.clone());
         if verdict == Verdict::Misaligned {
@@ -239,7 +250,9 @@ fn duplicates(evidence: &PoolEvidence, route: &RouteDef) -> Vec<Finding> {
             continue;
         }
         let mut duplicate = finding(evidence, "duplicate_member", &member.key.to_string(), Some(Verdict::Misaligned));
-        duplicate.why = Sentence::new().name(&member.target.to_string()).own(" is the same model, effort and home as a member before it");
+        duplicate.why = Sentence::new()
+            .name(&member.target.to_string())
+            .own(" is the same model, effort and home as a member before it");
         duplicate.todo = Sentence::from("delete the line");
         duplicate.place = Some(member.place.clone());
         duplicate.intent = intents::retire(route, &member.pointer).filter(|_| !member.by_pattern);
@@ -253,9 +266,13 @@ fn dead_keys(evidence: &PoolEvidence, route: &RouteDef) -> Vec<Finding> {
     let mut found: Vec<Finding> = ignored_settings(evidence, route).into_iter().collect();
     let used: BTreeSet<String> = route.targets.iter().map(intents::weight_key).collect();
     let ignored = !found.is_empty();
-    for (map, key, place) in route.weights.iter().map(|(key, def)| ("weights", key, &def.place)).filter(|_| !ignored).chain(
-        route.budgets.iter().map(|(key, def)| ("budgets", key, &def.place)).filter(|_| !route.is_fixed),
-    ) {
+    for (map, key, place) in route
+        .weights
+        .iter()
+        .map(|(key, def)| ("weights", key, &def.place))
+        .filter(|_| !ignored)
+        .chain(route.budgets.iter().map(|(key, def)| ("budgets", key, &def.place)).filter(|_| !route.is_fixed))
+    {
         if used.contains(key) {
             continue;
         }
@@ -281,13 +298,15 @@ fn fix_dead_key(dead: &mut Finding, route: &RouteDef, map: &str, key: &str, used
             Edit::Remove { pointer },
             Edit::Insert { object: format!("{}/{map}", route.pointer), key: bare.to_owned(), value },
         ];
-        let human = format!("In {} rename the key {key} of `{map}` to {bare}, so that its value takes effect.", route.id);
+        let human =
+            format!("In {} rename the key {key} of `{map}` to {bare}, so that its value takes effect.", route.id);
         dead.intent = Some(intents::intent(route, ProposalKind::FixKey, Seat::Weights, edits, human));
         return;
     }
     dead.todo = Sentence::from("delete the key");
     let human = format!("In {} delete the key {key} of `{map}`: it matches no target.", route.id);
-    dead.intent = Some(intents::intent(route, ProposalKind::FixKey, Seat::Weights, vec![Edit::Remove { pointer }], human));
+    dead.intent =
+        Some(intents::intent(route, ProposalKind::FixKey, Seat::Weights, vec![Edit::Remove { pointer }], human));
 }
 
 /// `weights` (and `selection`, `budgets`) where the router ignores them: under `fixed` autonomy, or in an ordered pool.
@@ -310,7 +329,8 @@ fn ignored_settings(evidence: &PoolEvidence, route: &RouteDef) -> Option<Finding
     let mut found = finding(evidence, "dead_weight", &dead.join(" and "), Some(Verdict::Misaligned));
     found.why = Sentence::from(format!("{cause}, so the router ignores {}", dead.join(" and ")));
     found.todo = Sentence::from(format!("delete {}, or change what makes them dead", dead.join(" and ")));
-    found.place = Some(route.weights.values().map(|def| def.place.clone()).min().unwrap_or_else(|| route.place.clone()));
+    found.place =
+        Some(route.weights.values().map(|def| def.place.clone()).min().unwrap_or_else(|| route.place.clone()));
     let edits = dead.iter().map(|key| Edit::Remove { pointer: format!("{}/{key}", route.pointer) }).collect();
     let human = format!("In {} delete {}: {cause}, so they are dead text.", route.id, dead.join(" and "));
     found.intent = Some(intents::intent(route, ProposalKind::FixKey, Seat::Weights, edits, human));
@@ -322,7 +342,10 @@ fn near_misses(evidence: &PoolEvidence, route: &RouteDef) -> Vec<Finding> {
     let near = route.unknown_keys.iter().filter_map(|unknown| Some((unknown, unknown.near.as_ref()?)));
     near.map(|(unknown, meant)| {
         let mut found = finding(evidence, "near_miss_key", &unknown.pointer, Some(Verdict::Misaligned));
-        found.why = Sentence::new().own("the router ignores the key ").name(&unknown.key).own(format!("; `{meant}` is the known one"));
+        found.why = Sentence::new()
+            .own("the router ignores the key ")
+            .name(&unknown.key)
+            .own(format!("; `{meant}` is the known one"));
         found.todo = Sentence::from(format!("rename it to `{meant}`"));
         found.place = Some(unknown.place.clone());
         found.intent = rename(route, &unknown.pointer, meant);

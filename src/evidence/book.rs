@@ -13,8 +13,20 @@ use crate::vocabulary::{
 
 /// Providers that are the vendor of the models they list: the list price of a model is its vendor's own (DESIGN §14).
 const VENDORS: [&str; 14] = [
-    "alibaba", "anthropic", "cohere", "deepseek", "google", "meta", "minimax", "mistral", "moonshotai", "openai",
-    "stepfun", "xai", "xiaomi", "zai",
+    "alibaba",
+    "anthropic",
+    "cohere",
+    "deepseek",
+    "google",
+    "meta",
+    "minimax",
+    "mistral",
+    "moonshotai",
+    "openai",
+    "stepfun",
+    "xai",
+    "xiaomi",
+    "zai",
 ];
 
 /// Two prices this close are the same price (DESIGN §14).
@@ -109,7 +121,9 @@ impl Book {
             book.add_retirement(identity, row, &mut opinions);
         }
         book.prices = opinions.into_iter().filter_map(|(model, opinions)| Some((model, agree(&opinions)?))).collect();
-        book.offers.values_mut().for_each(|offers| offers.sort_by(|a, b| (&a.provider, &a.id).cmp(&(&b.provider, &b.id))));
+        book.offers
+            .values_mut()
+            .for_each(|offers| offers.sort_by(|a, b| (&a.provider, &a.id).cmp(&(&b.provider, &b.id))));
         book.unmatched.sort();
         book.unmatched.dedup();
         book
@@ -168,7 +182,7 @@ impl Book {
             date,
             stated_by: row.stated_by.clone(),
             successor: row.successor.clone(),
-            successor_model: identity.successor(row),
+            successor_model: identity.successor(row).and_then(|successor| successor.model().cloned()),
         };
         self.ends.insert((row.provider.clone(), row.model.clone()), end);
     }

@@ -1,16 +1,19 @@
 //! Joins: typed tables and one immutable view per pool, every value with its provenance. No files, no clock, no settings.
 
 pub mod assemble;
+pub mod attribution;
 pub mod book;
 pub mod fit;
 pub mod front;
 mod pool;
 pub mod rates;
+pub mod retire;
 pub mod speed;
 pub mod standing;
 pub mod weights;
 pub mod windows;
 
 pub use pool::{
-    CandidateEvidence, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Successor, TierNumbers,
+    CandidateEvidence, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Successor,
+    TierNumbers,
 };

@@ -130,7 +130,7 @@ impl MemberEvidence {
     /// The raw rate over all classes.
     pub fn rate(&self) -> RawRate {
         self.rates.values().fold(RawRate::default(), |mut sum, rate| {
-            sum.add(rate);
+            sum += *rate;
             sum
         })
     }
@@ -247,7 +247,9 @@ impl PoolEvidence {
 
     /// The members whose line this pool holds itself; those of nested pools are that pool's business.
     pub fn own_members(&self) -> impl Iterator<Item = &MemberEvidence> {
-        self.members.iter().filter(|member| self.ring_member(&member.key).is_some_and(|ring| ring.listed_in == self.pool))
+        self.members
+            .iter()
+            .filter(|member| self.ring_member(&member.key).is_some_and(|ring| ring.listed_in == self.pool))
     }
 
     /// The ring member of a key.

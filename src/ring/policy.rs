@@ -100,6 +100,12 @@ impl PoolPolicy {
         }
     }
 
+    /// The rules a model outside the pool would break if it joined under a target: what is true of members is asked of
+    /// candidates before they are named.
+    pub fn broken_by_candidate(&self, candidate: &RingMember, entry: Option<&CatalogueEntry>) -> Vec<(Rule, String)> {
+        self.broken_by(candidate, entry).into_iter().map(|(rule, _, detail)| (rule, detail)).collect()
+    }
+
     /// The rules a member breaks. Of a capability only a known shortfall counts; of openness an unknown one does too,
     /// because a pool of open weights that holds an unknown model is no pool of open weights.
     pub(super) fn broken_by(&self, member: &RingMember, entry: Option<&CatalogueEntry>) -> Vec<(Rule, String, String)> {

@@ -55,6 +55,27 @@ pub struct RingMember {
     pub offers: Option<Vec<String>>,
 }
 
+impl RingMember {
+    /// A model outside the pool as it would stand in it, for asking the policy.
+    pub fn candidate(pool: &PoolId, target: TargetRef, key: MemberKey, on_plan_home: bool) -> Self {
+        Self {
+            key,
+            target,
+            is_matched: true,
+            on_plan_home,
+            weight: 1.0,
+            share: 0.0,
+            may_lead: false,
+            until_ms: None,
+            listed_in: pool.clone(),
+            pointer: String::new(),
+            place: Place::new(String::new(), 1),
+            by_pattern: false,
+            offers: None,
+        }
+    }
+}
+
 /// Why there is no ring.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RingError {

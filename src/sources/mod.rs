@@ -1,3 +1,8 @@
 //! Readers: one per input, each returning rows and a note. Nothing here judges, joins or writes.
 
+pub mod market;
 pub mod pools;
+pub mod quotas;
+pub mod scorecards;
+pub mod speeds;
+mod table;
