@@ -505,6 +505,54 @@ fn a_repeated_attempt_is_used_once_and_a_contradicted_one_not_at_all() {
 }
 
 #[test]
+fn the_order_of_scorecard_rows_changes_no_rollup_even_where_they_contradict() {
+    let lines = ["t1,success", "t2,failure", "t1,failure", "t3,success", "t3,success", "t4,great"].map(|line| {
+        let (task, outcome) = line.split_once(',').unwrap();
+        format!("{task},2026-11-27T10:00:00Z,p,a,m,{outcome}\n")
+    });
+    let header = CARDS.split_inclusive('\n').next().unwrap();
+    let read = |name: &str, lines: &[String]| {
+        let (rows, note) = read_cards(name, header.to_owned() + &lines.concat());
+        (rollup::daily(&rows, now()), note.rows, note.used, note.rejected)
+    };
+    let mut reversed = lines.to_vec();
+    reversed.reverse();
+    let (forward, backward) = (read("forward.csv", &lines), read("backward.csv", &reversed));
+    assert_eq!(forward, backward);
+    assert_eq!((forward.1, forward.2, forward.3), (6, 2, 4), "t2 and one t3 are left");
+}
+
+/// The columns a data page lists in its table of columns.
+fn listed_columns(page: &str) -> Vec<String> {
+    let path = format!("{}/instructions/data/{page}.md", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let table = text.split("| column |").nth(1).unwrap().split("```").next().unwrap();
+    let first_cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let names =
+        first_cells.flat_map(|cell| cell.split(", ")).filter_map(|name| name.strip_prefix('`')?.strip_suffix('`'));
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_column_that_a_data_page_lists_is_known() {
+    for page in ["speeds", "scorecards"] {
+        let columns = listed_columns(page);
+        assert!(columns.len() > 10, "{page}: {columns:?}");
+        let cell = |column: &String| match column.as_str() {
+            "measured_at" | "finished_at" => "2026-11-27T10:00:00Z",
+            "outcome" => "success",
+            "basis" => "check",
+            "failure_kind" => "other",
+            _ => "1",
+        };
+        let row: serde_json::Map<String, Value> = columns.iter().map(|c| (c.clone(), cell(c).into())).collect();
+        let (name, text) = (format!("listed-{page}.jsonl"), Value::from(row).to_string());
+        let note = if page == "speeds" { read_speeds(&name, text).1 } else { read_cards(&name, text).1 };
+        assert_eq!((note.used, note.remarks), (1, Vec::new()), "{page}: {:?}", note.rejects);
+    }
+}
+
+#[test]
 fn outside_names_in_messages_are_cut_and_made_visible() {
     let (_, note) = read_cards("evil.csv", CARDS.replace("success", &format!("\u{1b}[31m{}", "x".repeat(500))));
     let reason = &rejects(&note)[0];
