@@ -9,7 +9,9 @@ use chrono::{DateTime, Duration, Utc};
 use pool_review::evidence::rates::wilson;
 use pool_review::rollup::{self, MemberTally, RollupInput, RollupRow};
 use pool_review::sources::{scorecards, speeds};
-use pool_review::vocabulary::{Effort, HomeId, Outcome, PoolId, ScorecardRow, SourceNote, SourceState, SpeedRow};
+use pool_review::vocabulary::{
+    Digest, Effort, HomeId, Outcome, PoolId, ScorecardRow, SourceNote, SourceState, SpeedRow,
+};
 use proptest::prelude::{Strategy, any, prop, proptest};
 use serde_json::Value;
 
@@ -360,7 +362,8 @@ fn a_row_that_is_not_utf8_or_too_long_is_rejected_alone() {
     bytes.extend_from_slice(b"2026-11-29T11:00:00Z,");
     bytes.extend(std::iter::repeat_n(b'x', 3 << 20));
     bytes.extend_from_slice(b",m,1,5\n2026-11-29T11:00:00Z,a,m,1,7\n");
-    let (rows, note) = read_speeds("odd.csv", bytes);
+    let (rows, note) = read_speeds("odd.csv", &bytes);
+    assert_eq!(note.digest, Some(Digest::of(&bytes)), "what is skipped is hashed too");
     assert_eq!(rejects(&note), ["odd.csv:3 \"provider\" is not UTF-8", "odd.csv:4 is longer than 1 MiB"]);
     assert_eq!(rows.iter().map(|row| row.place.line).collect::<Vec<_>>(), [2, 5]);
 }
@@ -368,7 +371,7 @@ fn a_row_that_is_not_utf8_or_too_long_is_rejected_alone() {
 #[test]
 fn the_digest_is_over_every_byte() {
     let digest = |name: &str, text: &str| read_speeds(name, text).1.digest.map(|digest| digest.as_str().to_owned());
-    let whole = pool_review::vocabulary::Digest::of(SPEEDS.as_bytes());
+    let whole = Digest::of(SPEEDS.as_bytes());
     assert_eq!(digest("digest.csv", SPEEDS).as_deref(), Some(whole.as_str()));
     assert_ne!(digest("digest.csv", &format!("{SPEEDS}\n")).as_deref(), Some(whole.as_str()), "a blank line is a byte");
 }
@@ -502,6 +505,14 @@ fn a_repeated_attempt_is_used_once_and_a_contradicted_one_not_at_all() {
             "contradict.csv:4 contradicts task_id \"t1\" attempt 1 of contradict.csv:2; neither is used",
         ]
     );
+}
+
+#[test]
+fn an_attempt_exactly_as_old_as_the_waiting_time_is_mature() {
+    let (rows, _) = read_cards("edge.csv", CARDS);
+    let edge = rows[0].finished_at;
+    let immature = |until| rollup::daily(&rows, until)[0].sums.immature;
+    assert_eq!((immature(edge), immature(edge - Duration::seconds(1))), (0, 1), "only younger rows wait");
 }
 
 #[test]
