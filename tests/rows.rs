@@ -9,7 +9,9 @@ use chrono::{DateTime, Duration, Utc};
 use pool_review::evidence::rates::wilson;
 use pool_review::rollup::{self, MemberTally, RollupInput, RollupRow};
 use pool_review::sources::{scorecards, speeds};
-use pool_review::vocabulary::{Effort, HomeId, Outcome, PoolId, ScorecardRow, SourceNote, SourceState, SpeedRow};
+use pool_review::vocabulary::{
+    Digest, Effort, HomeId, Outcome, PoolId, ScorecardRow, SourceNote, SourceState, SpeedRow,
+};
 use proptest::prelude::{Strategy, any, prop, proptest};
 use serde_json::Value;
 
@@ -360,7 +362,8 @@ fn a_row_that_is_not_utf8_or_too_long_is_rejected_alone() {
     bytes.extend_from_slice(b"2026-11-29T11:00:00Z,");
     bytes.extend(std::iter::repeat_n(b'x', 3 << 20));
     bytes.extend_from_slice(b",m,1,5\n2026-11-29T11:00:00Z,a,m,1,7\n");
-    let (rows, note) = read_speeds("odd.csv", bytes);
+    let (rows, note) = read_speeds("odd.csv", &bytes);
+    assert_eq!(note.digest, Some(Digest::of(&bytes)), "what is skipped is hashed too");
     assert_eq!(rejects(&note), ["odd.csv:3 \"provider\" is not UTF-8", "odd.csv:4 is longer than 1 MiB"]);
     assert_eq!(rows.iter().map(|row| row.place.line).collect::<Vec<_>>(), [2, 5]);
 }
@@ -368,7 +371,7 @@ fn a_row_that_is_not_utf8_or_too_long_is_rejected_alone() {
 #[test]
 fn the_digest_is_over_every_byte() {
     let digest = |name: &str, text: &str| read_speeds(name, text).1.digest.map(|digest| digest.as_str().to_owned());
-    let whole = pool_review::vocabulary::Digest::of(SPEEDS.as_bytes());
+    let whole = Digest::of(SPEEDS.as_bytes());
     assert_eq!(digest("digest.csv", SPEEDS).as_deref(), Some(whole.as_str()));
     assert_ne!(digest("digest.csv", &format!("{SPEEDS}\n")).as_deref(), Some(whole.as_str()), "a blank line is a byte");
 }
@@ -502,6 +505,62 @@ fn a_repeated_attempt_is_used_once_and_a_contradicted_one_not_at_all() {
             "contradict.csv:4 contradicts task_id \"t1\" attempt 1 of contradict.csv:2; neither is used",
         ]
     );
+}
+
+#[test]
+fn an_attempt_exactly_as_old_as_the_waiting_time_is_mature() {
+    let (rows, _) = read_cards("edge.csv", CARDS);
+    let edge = rows[0].finished_at;
+    let immature = |until| rollup::daily(&rows, until)[0].sums.immature;
+    assert_eq!((immature(edge), immature(edge - Duration::seconds(1))), (0, 1), "only younger rows wait");
+}
+
+#[test]
+fn the_order_of_scorecard_rows_changes_no_rollup_even_where_they_contradict() {
+    let lines = ["t1,success", "t2,failure", "t1,failure", "t3,success", "t3,success", "t4,great"].map(|line| {
+        let (task, outcome) = line.split_once(',').unwrap();
+        format!("{task},2026-11-27T10:00:00Z,p,a,m,{outcome}\n")
+    });
+    let header = CARDS.split_inclusive('\n').next().unwrap();
+    let read = |name: &str, lines: &[String]| {
+        let (rows, note) = read_cards(name, header.to_owned() + &lines.concat());
+        (rollup::daily(&rows, now()), note.rows, note.used, note.rejected)
+    };
+    let mut reversed = lines.to_vec();
+    reversed.reverse();
+    let (forward, backward) = (read("forward.csv", &lines), read("backward.csv", &reversed));
+    assert_eq!(forward, backward);
+    assert_eq!((forward.1, forward.2, forward.3), (6, 2, 4), "t2 and one t3 are left");
+}
+
+/// The columns a data page lists in its table of columns.
+fn listed_columns(page: &str) -> Vec<String> {
+    let path = format!("{}/instructions/data/{page}.md", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let table = text.split("| column |").nth(1).unwrap().split("```").next().unwrap();
+    let first_cells = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let names =
+        first_cells.flat_map(|cell| cell.split(", ")).filter_map(|name| name.strip_prefix('`')?.strip_suffix('`'));
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_column_that_a_data_page_lists_is_known() {
+    for page in ["speeds", "scorecards"] {
+        let columns = listed_columns(page);
+        assert!(columns.len() > 10, "{page}: {columns:?}");
+        let cell = |column: &String| match column.as_str() {
+            "measured_at" | "finished_at" => "2026-11-27T10:00:00Z",
+            "outcome" => "success",
+            "basis" => "check",
+            "failure_kind" => "other",
+            _ => "1",
+        };
+        let row: serde_json::Map<String, Value> = columns.iter().map(|c| (c.clone(), cell(c).into())).collect();
+        let (name, text) = (format!("listed-{page}.jsonl"), Value::from(row).to_string());
+        let note = if page == "speeds" { read_speeds(&name, text).1 } else { read_cards(&name, text).1 };
+        assert_eq!((note.used, note.remarks), (1, Vec::new()), "{page}: {:?}", note.rejects);
+    }
 }
 
 #[test]

@@ -237,6 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn rates_of_two_classes_add_and_never_claim_more_days_than_one_of_them_has() {
+        let mut sum = RawRate { infra: 2, unknown: 1, immature: 4, ..rate(8, 2) };
+        sum += RawRate { infra: 1, days: 7, ..rate(1, 9) };
+        // 9 of 20; the four and seven days may be the same ones.
+        let expected = RawRate { infra: 3, unknown: 1, immature: 4, days: 7, ..rate(9, 11) };
+        assert_eq!((sum, sum.attempts()), (expected, 24));
+    }
+
+    #[test]
     fn without_bars_no_rows_are_still_thin() {
         let none = Bars { rows: 0.0, tasks: 0.0, days: 0.0 };
         assert!(matches!(decisive(&rate(0, 0), &rate(9, 1), &none), Comparison::Thin { .. }));

@@ -96,8 +96,9 @@ fn frame<const K: usize>(names: [&str; K], attempts: &[Attempt<'_, K>]) -> Polar
     for (part, name) in names.into_iter().enumerate() {
         columns.push(Column::new(name.into(), attempts.iter().map(|a| a.key[part]).collect::<Vec<_>>()));
     }
+    let counts: Vec<_> = attempts.iter().map(Attempt::counts).collect();
     for (index, name) in COUNTS.into_iter().enumerate() {
-        columns.push(Column::new(name.into(), attempts.iter().map(|a| a.counts()[index]).collect::<Vec<_>>()));
+        columns.push(Column::new(name.into(), counts.iter().map(|counts| counts[index]).collect::<Vec<_>>()));
     }
     let ln: Vec<_> = attempts.iter().map(Attempt::ln_duration).collect();
     let squares: Vec<_> = ln.iter().map(|ln| ln.map(|ln| ln * ln)).collect();
@@ -113,7 +114,8 @@ fn frame<const K: usize>(names: [&str; K], attempts: &[Attempt<'_, K>]) -> Polar
     let days = attempts.iter().map(|a| scored(a).then_some(a.day)).collect::<Vec<_>>();
     columns.push(Column::new(scored_day.into(), days));
     columns.push(Column::new(AT.into(), attempts.iter().map(|a| a.at).collect::<Vec<_>>()));
-    DataFrame::new(attempts.len(), columns)?.sort(AMOUNTS, SortMultipleOptions::default())
+    let [ln, _, cost] = AMOUNTS;
+    DataFrame::new(attempts.len(), columns)?.sort([ln, cost], SortMultipleOptions::default())
 }
 
 /// One group per distinct key, in no useful order.
