@@ -1,12 +1,16 @@
 //! The handed numbers of window prices, member prices, window findings and integer weights: every case of every golden
 //! file. Without the handed folder it says so and passes.
 
+#![expect(clippy::unwrap_used, reason = "a test whose input cannot be read has failed")]
+#![expect(clippy::print_stderr, reason = "a test that cannot run says so")]
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pool_review::evidence::weights::integer_weights;
 use pool_review::evidence::windows::{
-    MemberWindows, Phase, WindowInput, WindowOutcome, WindowPrice, WindowRules, WindowView, judge_windows, window_price,
+    MemberWindows, Phase, WindowInput, WindowLabel, WindowOutcome, WindowPrice, WindowRules, WindowSeverity,
+    WindowView, judge_windows, window_price,
 };
 use serde_json::{Value, json};
 
@@ -80,11 +84,11 @@ fn finding_output(input: &Value) -> Value {
     let moving = judged.outcome == WindowOutcome::Scarce;
     json!({
         "against": judged.against, "cash_saved_usd": judged.cash_saved_usd, "gap": judged.gap.map(|gap| gap.low),
-        "label": judged.label.filter(|_| moving).map(|label| label.as_str()), "outcome": outcome,
+        "label": judged.label.filter(|_| moving).map(WindowLabel::as_str), "outcome": outcome,
         "pool_short": judged.pool_short.is_some(), "price_against": judged.price_against.map(|price| price.low),
         "price_lead": judged.price_lead.map(|price| price.low),
         "scarce_lead_hours": judged.scarce_lead_hours(&rules).map(|hours| hours.low),
-        "severity": judged.severity.filter(|_| moving).map(|severity| severity.as_str()),
+        "severity": judged.severity.filter(|_| moving).map(WindowSeverity::as_str),
     })
 }
 
