@@ -1,6 +1,9 @@
 //! `pool-review`: the scheduled audit of an AI-agent fleet's model pools. It reads config, market, catalogues, speeds,
 //! session evidence and quota windows, judges every pool, and writes a log, proposals and a ledger. It never edits config.
 
+pub mod history;
+pub mod outputs;
 pub mod settings;
+pub mod store;
 pub mod verdict;
 pub mod vocabulary;
