@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Verdict;
 use crate::vocabulary::{Digest, canonical_json, sha256_hex};
 
 /// Version of the program and of the method; a change of the latter restarts looks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reviewer {
     /// Program version.
     pub version: String,
@@ -19,7 +19,7 @@ pub struct Reviewer {
 }
 
 /// One question about a proposal, answered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condition {
     /// `EvidenceSufficient`, `BarCleared`, …
     pub r#type: String,
@@ -36,7 +36,7 @@ pub struct Condition {
 }
 
 /// A git-appliable patch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Patch {
     /// `git-unified-diff`.
     pub format: String,
@@ -51,7 +51,7 @@ pub struct Patch {
 }
 
 /// A config change: operations and patch say the same thing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// `json-patch+test`.
     pub format: String,
@@ -66,7 +66,7 @@ pub struct Change {
 }
 
 /// An expected, measurable effect.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
     /// `structural_fact`, `window_price`, `share_of_pool`, …
     pub metric: String,
@@ -93,7 +93,7 @@ pub struct Effect {
 }
 
 /// One source the proposal rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceRef {
     /// Source id of the schema.
     pub source: String,
@@ -116,7 +116,7 @@ pub struct EvidenceRef {
 }
 
 /// The config the proposal was computed on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigRef {
     /// Path relative to the workspace.
     pub path: String,
@@ -135,7 +135,7 @@ pub struct ConfigRef {
 }
 
 /// The policy the result was checked against.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyRef {
     /// Its digest.
     pub digest: String,
@@ -146,7 +146,7 @@ pub struct PolicyRef {
 }
 
 /// One threshold that was passed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BarTerm {
     /// Name with its unit.
     pub name: String,
@@ -161,7 +161,7 @@ pub struct BarTerm {
 }
 
 /// The bar a proposal cleared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bar {
     /// `structural/1`, `market/1`, `window/1`, …
     pub id: String,
@@ -170,7 +170,7 @@ pub struct Bar {
 }
 
 /// How a landed change is verified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verification {
     /// `structural`, `did`, …
     pub design: String,
@@ -191,14 +191,14 @@ pub struct Verification {
 }
 
 /// What makes a rollback due.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trigger {
     /// A rule from the closed list.
     pub rule: String,
 }
 
 /// The way back.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rollback {
     /// Operations back.
     pub ops: Vec<Value>,
@@ -209,7 +209,7 @@ pub struct Rollback {
 }
 
 /// One change that is ready to land, with the numbers behind it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
     /// `pool-review.proposal/1`.
     pub schema: String,

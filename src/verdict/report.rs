@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Finding, Proposal, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, PoolId, SourceNote, Tier};
@@ -114,7 +114,7 @@ pub struct PoolReport {
 }
 
 /// Outcomes by baseline state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Not there before.
     pub new: u64,

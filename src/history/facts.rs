@@ -1,0 +1,141 @@
+//! The events of the ledger as values. Shape and meaning of every field: `instructions/schemas/ledger.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::{Counts, Verdict};
+
+/// What one event says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "data", rename_all = "snake_case")]
+pub enum Fact {
+    /// A run judged.
+    Run(RunFact),
+    /// The same run judged again on other inputs; what it said before counts no longer.
+    Rerun(RunFact),
+    /// An outcome began, changed or ended.
+    Outcome(OutcomeFact),
+    /// A proposal was made, changed, missed or closed.
+    Proposal(ProposalFact),
+    /// Models this review had never seen before.
+    FirstSeen(FirstSeenFact),
+}
+
+/// A run: what it read and what it said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFact {
+    /// Digest of each source that was read, by its id.
+    pub sources: BTreeMap<String, String>,
+    /// Digest of the instruction file.
+    pub settings: String,
+    /// Digest of the policy.
+    pub policy: String,
+    /// Pool → its verdict and those of its checks.
+    pub verdicts: BTreeMap<String, PoolVerdicts>,
+    /// Outcomes by baseline state.
+    pub counts: Counts,
+}
+
+/// The verdicts of one pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolVerdicts {
+    /// The pool's.
+    pub verdict: Verdict,
+    /// Check → its verdict.
+    pub checks: BTreeMap<String, Verdict>,
+}
+
+/// How an outcome moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeState {
+    /// Not there before.
+    New,
+    /// There before, and different.
+    Updated,
+    /// There before, and gone.
+    Absent,
+}
+
+/// The outcome of one check of one pool, or of the pool as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeFact {
+    /// The pool.
+    pub pool: String,
+    /// The check; `None` is the pool as a whole.
+    pub check: Option<String>,
+    /// How it moved.
+    pub state: OutcomeState,
+    /// Its verdict; of an absent one the last.
+    pub verdict: Verdict,
+    /// Digest of codes, verdicts and subjects of its findings.
+    pub signature: String,
+    /// The run where it began.
+    pub since: String,
+}
+
+/// Where a proposal stands after a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProposalState {
+    /// Open, for the first time or again.
+    New,
+    /// Open, with new content.
+    Updated,
+    /// Open, made again after it was missed.
+    Unchanged,
+    /// Open, not made by this run.
+    Absent,
+    /// Closed: not made by two counted runs in a row.
+    Withdrawn,
+    /// Closed: its time ran out.
+    Expired,
+}
+
+/// One proposal, as much of it as later runs need.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposalFact {
+    /// What is argued.
+    pub fingerprint: String,
+    /// The pool.
+    pub pool: String,
+    /// The check.
+    pub check: String,
+    /// Where it stands.
+    pub state: ProposalState,
+    /// Counts contents.
+    pub revision: u64,
+    /// What it says.
+    pub content_digest: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Primary effect, in the effect's unit.
+    pub point: i64,
+    /// Its lower 90 % bound.
+    pub lo90: i64,
+    /// Its upper 90 % bound.
+    pub hi90: i64,
+    /// Digest of the config subtree it was computed on.
+    pub subtree_digest: String,
+    /// When it was first made.
+    pub first_seen: String,
+    /// When it lapses.
+    pub expires: String,
+    /// Counted runs in a row that did not make it.
+    pub misses: u64,
+}
+
+impl ProposalFact {
+    /// Whether the proposal is open.
+    pub fn is_open(&self) -> bool {
+        !matches!(self.state, ProposalState::Withdrawn | ProposalState::Expired)
+    }
+}
+
+/// Models that a run saw first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstSeenFact {
+    /// Canonical model ids.
+    pub models: BTreeSet<String>,
+}

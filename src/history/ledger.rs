@@ -1,0 +1,264 @@
+//! The ledger: append-only, hash-chained lines of canonical JSON. Reading never fails: a line that is broken, edited,
+//! copied or out of order is reported and left alone, and the events that still form one chain are used.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use super::facts::{Fact, OutcomeFact, OutcomeState, ProposalFact};
+use crate::vocabulary::{Digest, Place, Reject, canonical_json};
+
+/// What the first event's `prev` is the digest of.
+const GENESIS: &[u8] = b"pool-review.ledger/1\n";
+
+/// Most lines that are reported one by one.
+const KEPT_PROBLEMS: usize = 5;
+
+/// One line of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Counts from 1.
+    pub seq: u64,
+    /// The run's `now`.
+    pub at: String,
+    /// The run's id.
+    pub run: String,
+    /// What it says; `None` for a kind this version does not know.
+    pub fact: Option<Fact>,
+    /// Digest of the event without this field.
+    pub hash: String,
+}
+
+/// The events that form one chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    /// In the order of the file.
+    events: Vec<Event>,
+    /// The hash that the next event names.
+    head: String,
+}
+
+/// What the runs before one run left behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Past {
+    /// The run before.
+    pub previous_run: Option<String>,
+    /// (pool, check or `None` for the pool) → its present outcome.
+    pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
+    /// Fingerprint → the proposal, open or closed.
+    pub proposals: BTreeMap<String, ProposalFact>,
+    /// Model → when a run saw it first.
+    first_seen: BTreeMap<String, DateTime<Utc>>,
+}
+
+impl Past {
+    /// When a run before saw this model first; `None` when none did.
+    pub fn first_seen(&self, model: &str) -> Option<DateTime<Utc>> {
+        self.first_seen.get(model).copied()
+    }
+
+    /// Takes one event in.
+    fn take(&mut self, event: &Event) {
+        match &event.fact {
+            Some(Fact::Run(_) | Fact::Rerun(_)) => self.previous_run = Some(event.run.clone()),
+            Some(Fact::Outcome(outcome)) => self.take_outcome(outcome),
+            Some(Fact::Proposal(proposal)) => {
+                self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
+            }
+            Some(Fact::FirstSeen(seen)) => {
+                if let Ok(at) = DateTime::parse_from_rfc3339(&event.at) {
+                    for model in &seen.models {
+                        self.first_seen.entry(model.clone()).or_insert(at.to_utc());
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Takes one outcome in; an absent one goes.
+    fn take_outcome(&mut self, outcome: &OutcomeFact) {
+        let key = (outcome.pool.clone(), outcome.check.clone());
+        if outcome.state == OutcomeState::Absent {
+            self.outcomes.remove(&key);
+        } else {
+            self.outcomes.insert(key, outcome.clone());
+        }
+    }
+}
+
+impl Default for Ledger {
+    /// An empty ledger.
+    fn default() -> Self {
+        Self { events: Vec::new(), head: Digest::of(GENESIS).to_string() }
+    }
+}
+
+impl Ledger {
+    /// The ledger that a text holds, and the lines that are not part of its chain, by `path:line`. After a gap, an event
+    /// that continues the last good one is taken again, so that the ledger works on while the report asks for repair.
+    pub fn read(path: &str, text: &str) -> (Self, Vec<Reject>) {
+        let mut ledger = Self::default();
+        let mut problems = Problems::default();
+        for (i, line) in text.split_inclusive('\n').enumerate() {
+            let place = Place::new(path, i + 1);
+            let is_whole = line.ends_with('\n');
+            let line = line.trim_end_matches(['\n', '\r']);
+            if !is_whole {
+                problems.add(place, "has no line end: a killed run left it, it is not used".to_owned());
+            } else if !line.is_empty()
+                && let Err(reason) = ledger.take(line)
+            {
+                problems.add(place, reason);
+            }
+        }
+        (ledger, problems.into_rejects())
+    }
+
+    /// The events of the chain.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// What the runs before this one left behind. The run's own events and later ones stay out, so that judging a run
+    /// again sees what it saw the first time.
+    pub fn before(&self, run: &str) -> Past {
+        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(|event| event.run.as_str() < run).collect();
+        earlier.sort_by(|a, b| a.run.cmp(&b.run));
+        let mut past = Past::default();
+        for event in earlier {
+            past.take(event);
+        }
+        past
+    }
+
+    /// The lines to append so that the ledger holds these facts of a run; none when it holds them already. A run that was
+    /// killed half-way is completed. Other facts under a run id that is known begin with `rerun` and replace the old ones.
+    pub fn lines_for(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+        let held: Vec<Option<&Fact>> =
+            self.effective().into_iter().filter(|event| event.run == run).map(|event| event.fact.as_ref()).collect();
+        let is_prefix = held.len() <= facts.len()
+            && held.iter().zip(facts).all(|(held, fact)| held.is_some_and(|held| says_the_same(held, fact)));
+        let missing = if is_prefix { facts[held.len()..].to_vec() } else { as_rerun(facts) };
+        self.chained(run, at, &missing)
+    }
+
+    /// Facts as lines that continue the chain.
+    fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+        let mut prev = self.head.clone();
+        let first = self.events.last().map_or(1, |event| event.seq + 1);
+        let lines = facts.iter().zip(first..).map(|(fact, seq)| {
+            let fact = serde_json::to_value(fact).expect("facts hold text and whole numbers only");
+            let mut event = json!({
+                "seq": seq, "at": instant(at), "run": run, "kind": fact["kind"], "data": fact["data"], "prev": prev,
+            });
+            prev = Digest::of_json(&event).to_string();
+            event["hash"] = Value::String(prev.clone());
+            canonical_json(&event)
+        });
+        lines.collect()
+    }
+
+    /// Checks one line and takes it in; the error says what is wrong with it.
+    fn take(&mut self, line: &str) -> Result<(), String> {
+        let mut value: Value = serde_json::from_str(line).map_err(|error| format!("is not JSON: {error}"))?;
+        if canonical_json(&value) != line {
+            return Err("was edited: it is not in canonical form".to_owned());
+        }
+        let hash = value.as_object_mut().and_then(|object| object.remove("hash"));
+        let hash = hash.and_then(|hash| hash.as_str().map(str::to_owned)).ok_or("has no hash")?;
+        if Digest::of_json(&value).as_str() != hash {
+            return Err("was edited: its hash does not fit its content".to_owned());
+        }
+        self.ensure_follows(&value, &hash)?;
+        self.events.push(event_of(&value, hash.clone()).ok_or("is not a ledger event: seq, at or run is missing")?);
+        self.head = hash;
+        Ok(())
+    }
+
+    /// Whether an event continues the chain.
+    fn ensure_follows(&self, value: &Value, hash: &str) -> Result<(), String> {
+        let last = self.events.last().map_or(0, |event| event.seq);
+        if let Some(twin) = self.events.iter().find(|event| event.hash == hash) {
+            return Err(format!("is a copy of event {}", twin.seq));
+        }
+        if value["prev"].as_str() != Some(self.head.as_str()) || value["seq"].as_u64() != Some(last + 1) {
+            return Err(format!("does not follow event {last}: a line before it is missing, edited or out of order"));
+        }
+        Ok(())
+    }
+
+    /// The events that count: of a run that was judged again only those since it was.
+    fn effective(&self) -> Vec<&Event> {
+        let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
+        for event in &self.events {
+            if matches!(event.fact, Some(Fact::Rerun(_))) {
+                starts.insert(&event.run, event.seq);
+            }
+        }
+        self.events.iter().filter(|event| starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq)).collect()
+    }
+}
+
+/// Lines that are not part of the chain: the first few, and how many more.
+#[derive(Default)]
+struct Problems {
+    /// The first few.
+    kept: Vec<Reject>,
+    /// Where the first one beyond them stands, and their number.
+    more: Option<(Place, usize)>,
+}
+
+impl Problems {
+    /// Adds one.
+    fn add(&mut self, place: Place, reason: String) {
+        if self.kept.len() < KEPT_PROBLEMS {
+            self.kept.push(Reject { place, reason });
+        } else {
+            self.more.get_or_insert((place, 0)).1 += 1;
+        }
+    }
+
+    /// All of them as rejects; what is beyond the first few becomes one line.
+    fn into_rejects(mut self) -> Vec<Reject> {
+        if let Some((place, count)) = self.more {
+            self.kept.push(Reject { place, reason: format!("and {count} more lines from here on are not used") });
+        }
+        self.kept
+    }
+}
+
+/// An instant as the ledger writes it.
+pub(super) fn instant(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The event of a checked value.
+fn event_of(value: &Value, hash: String) -> Option<Event> {
+    let fact = json!({ "kind": value["kind"], "data": value["data"] });
+    Some(Event {
+        seq: value["seq"].as_u64()?,
+        at: value["at"].as_str()?.to_owned(),
+        run: value["run"].as_str()?.to_owned(),
+        fact: serde_json::from_value(fact).ok(),
+        hash,
+    })
+}
+
+/// Whether two facts are the same, `run` and `rerun` being one.
+fn says_the_same(held: &Fact, fact: &Fact) -> bool {
+    match (held, fact) {
+        (Fact::Run(a) | Fact::Rerun(a), Fact::Run(b) | Fact::Rerun(b)) => a == b,
+        (a, b) => a == b,
+    }
+}
+
+/// The same facts with `rerun` in the place of `run`.
+fn as_rerun(facts: &[Fact]) -> Vec<Fact> {
+    let rerun = |fact: &Fact| match fact {
+        Fact::Run(run) => Fact::Rerun(run.clone()),
+        other => other.clone(),
+    };
+    facts.iter().map(rerun).collect()
+}

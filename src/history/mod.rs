@@ -1,0 +1,16 @@
+//! What was before: the ledger, how this run's outcomes and proposals relate to it, and the cadence of runs.
+//! Everything here is a pure function of text and values; the outputs room does the writing.
+
+mod baseline;
+mod cadence;
+mod compare;
+mod facts;
+mod ledger;
+mod settle;
+
+pub use baseline::{Current, Previous, baseline_state};
+pub use cadence::{Cadence, CadenceEvent};
+pub use compare::{compare, run_facts};
+pub use facts::{Fact, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact};
+pub use ledger::{Event, Ledger, Past};
+pub use settle::{Settlement, settle_proposals};

@@ -1,0 +1,284 @@
+//! Pools and categories in a section: open blocks for what moved or needs someone, one folded table for the rest.
+
+use super::section::{Context, Numbers};
+use super::tables::{fold, proposal_link, table};
+use crate::outputs::text::{self, Place};
+use crate::outputs::view::{
+    NOTHING, categories as categories_of, counted, head, limit, limit_place, measured, moved, observations,
+    pools as pools_of, ranked,
+};
+use crate::verdict::{Baseline, CheckReport, Finding, Number, PoolReport, Proposal, Report, Subject, Verdict};
+
+/// Most members in the line under a pool's heading.
+const MOST_MEMBERS: usize = 8;
+
+/// Whether a pool can be folded away: aligned, and unmoved or seen by the first run of all.
+fn is_quiet(pool: &PoolReport, report: &Report) -> bool {
+    let is_still = pool.state == Baseline::Unchanged || report.previous_run.is_none();
+    pool.verdict == Verdict::Aligned && is_still
+}
+
+/// The blocks of pools that moved or need someone.
+pub(super) fn open_blocks(context: Context<'_>) -> Vec<String> {
+    pools_of(context.report).filter(|pool| !is_quiet(pool, context.report)).map(|pool| block(context, pool)).collect()
+}
+
+/// One pool: anchor, heading, marker, members, checks, words, numbers.
+fn block(context: Context<'_>, pool: &PoolReport) -> String {
+    let (run, id, verdict) = (&context.report.run_id, text::marker(pool.id.as_str()), pool.verdict);
+    let mut parts = vec![
+        format!("<a id=\"run-{run}-{id}\"></a>"),
+        format!(
+            "### {} · {verdict}\n<!-- pool-review v1 run={run} pool={id} verdict={verdict} -->",
+            name(pool.id.as_str())
+        ),
+        about(pool),
+        table(
+            &["Check", "Verdict", "Now → proposed", "Measured", "Limit", "n", "Since"],
+            "|:--|:--|:--|--:|--:|--:|:--|",
+            pool.checks.iter().map(|check| check_row(pool, check)),
+        ),
+    ];
+    let bullets = bullets(context, pool);
+    if !bullets.is_empty() {
+        parts.push(bullets.join("\n"));
+    }
+    parts.extend(numbers(context, pool));
+    parts.join("\n\n")
+}
+
+/// A name in the log.
+fn name(text: &str) -> String {
+    text::name(text, Place::Markdown)
+}
+
+/// Tier, owner, lead and members of a pool.
+fn about(pool: &PoolReport) -> String {
+    let mut facts = Vec::new();
+    if pool.subject == Subject::Single {
+        facts.push("a model named directly".to_owned());
+    }
+    facts.extend(pool.tier.map(|tier| format!("tier {tier}")));
+    facts.extend(pool.owner.as_ref().map(|owner| format!("owner {}", name(owner))));
+    facts.push(pool.lead.as_ref().map_or("no lead".to_owned(), |lead| format!("lead {}", name(lead))));
+    let mut members: Vec<_> =
+        pool.members.iter().map(|(target, share)| format!("{} {:.1} %", name(target), share * 100.0)).collect();
+    let more = members.len().saturating_sub(MOST_MEMBERS);
+    members.truncate(MOST_MEMBERS);
+    if more > 0 {
+        members.push(format!("and {more} more"));
+    }
+    let count = counted(pool.members.len(), "member", "members");
+    facts.push(if members.is_empty() { "no members".to_owned() } else { format!("{count}: {}", members.join(", ")) });
+    facts.join(" · ")
+}
+
+/// One check: the finding that carries its verdict, or the first number behind it.
+fn check_row(pool: &PoolReport, check: &CheckReport) -> Vec<String> {
+    let number = check.numbers.iter().find(|number| number.value.is_some_and(f64::is_finite));
+    let finding = head(check);
+    let verdict = check.verdict.to_string();
+    let now = match (finding, &pool.lead) {
+        (Some(finding), _) => moved(finding, Place::Markdown),
+        (None, Some(lead)) => name(lead),
+        (None, None) => NOTHING.to_owned(),
+    };
+    let measured = finding.and_then(measured).map(|words| text::own(&words, Place::Markdown));
+    let measured = measured.or_else(|| number.filter(|_| finding.is_none()).map(first_number));
+    let count = match finding {
+        Some(finding) => observations(finding),
+        None => number.and_then(|number| number.n),
+    };
+    vec![
+        check.check.to_string(),
+        if check.verdict == Verdict::Aligned { verdict } else { format!("**{verdict}**") },
+        now,
+        measured.unwrap_or(NOTHING.to_owned()),
+        finding.and_then(limit).map_or(NOTHING.to_owned(), |words| text::own(&words, Place::Markdown)),
+        count.map_or(NOTHING.to_owned(), |n| n.to_string()),
+        check.since.clone(),
+    ]
+}
+
+/// A number where no finding has one.
+fn first_number(number: &Number) -> String {
+    format!("{} {}", text::own(&number.what, Place::Markdown), value(number))
+}
+
+/// What every check has to say in words.
+fn bullets(context: Context<'_>, pool: &PoolReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    for check in pool.checks.iter().filter(|check| check.verdict != Verdict::Aligned && head(check).is_none()) {
+        lines.push(format!("- {}: {}", check.check, text::sentence(&check.summary, Place::Markdown)));
+    }
+    for check in pool.checks.iter().filter(|check| !check.reasons.is_empty()) {
+        let reasons: Vec<_> = check.reasons.iter().map(|reason| name(reason)).collect();
+        lines.push(format!("- {} waits for or lacks: {}", check.check, reasons.join(", ")));
+    }
+    let mut findings: Vec<&Finding> = pool.checks.iter().flat_map(ranked).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    let more = findings.len().saturating_sub(context.detail.findings);
+    for finding in findings.into_iter().take(context.detail.findings) {
+        lines.extend(finding_lines(context, finding));
+    }
+    if more > 0 {
+        lines.push(format!("- {} in the run file", counted(more, "more finding", "more findings")));
+    }
+    lines
+}
+
+/// Why, and what to do.
+fn finding_lines(context: Context<'_>, finding: &Finding) -> Vec<String> {
+    let lead = if finding.verdict.is_some() { "Why" } else { "Note" };
+    let code = format!("{} `{}`", finding.check, finding.code);
+    let words = text::sentence(&finding.why, Place::Markdown);
+    let mut why = vec![format!("- {lead}: {code}: {words}")];
+    why.extend(finding.place.as_ref().map(|place| format!(" ({})", name(&place.to_string()))));
+    if let Some(limit) = &finding.limit {
+        let place = limit_place(context.report, limit.setting);
+        let place = place.map_or("its default".to_owned(), |place| name(&place));
+        why.push(format!(". Limit `{}` set at {place}", limit.setting));
+    }
+    let mut lines = vec![why.concat()];
+    lines.extend(todo(context, finding).map(|todo| format!("- What to do: {todo}")));
+    lines
+}
+
+/// What to do, the proposal that does it, or why there is none.
+fn todo(context: Context<'_>, finding: &Finding) -> Option<String> {
+    let mut parts = Vec::new();
+    if !finding.todo.is_empty() {
+        parts.push(text::sentence(&finding.todo, Place::Markdown));
+    }
+    let proposal = context.report.proposals.iter().find(|proposal| answers(proposal, finding));
+    parts.extend(proposal.map(|proposal| format!("proposal {}", proposal_link(context, proposal))));
+    parts.extend(finding.held.as_ref().map(|held| format!("held: {}", text::quote(held, Place::Markdown))));
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Whether a proposal argues what a finding states.
+pub(in crate::outputs) fn answers(proposal: &Proposal, finding: &Finding) -> bool {
+    proposal.check == finding.check.as_str()
+        && proposal.code == finding.code
+        && proposal.pool == finding.pool.as_str()
+        && proposal.subject == finding.subject
+        && proposal.counterpart == finding.counterpart
+}
+
+/// The numbers behind a pool's verdict, folded.
+fn numbers(context: Context<'_>, pool: &PoolReport) -> Option<String> {
+    let count: usize = pool.checks.iter().map(|check| check.numbers.len()).sum();
+    if count == 0 {
+        return None;
+    }
+    let body = match context.detail.numbers {
+        Numbers::Rows => number_rows(pool),
+        Numbers::Compact => compact_numbers(pool),
+        Numbers::RunFile => return None,
+    };
+    Some(fold(&format!("Numbers behind the verdict ({count})"), &body))
+}
+
+/// One row per number.
+fn number_rows(pool: &PoolReport) -> String {
+    let rows = pool.checks.iter().flat_map(|check| check.numbers.iter().map(move |number| (check, number)));
+    let row = |(check, number): (&CheckReport, &Number)| {
+        let interval =
+            number.interval.map(|(low, high)| format!("{} to {}", number.unit.show(low), number.unit.show(high)));
+        vec![
+            check.check.to_string(),
+            text::own(&number.what, Place::Markdown),
+            if number.of.is_empty() { NOTHING.to_owned() } else { name(&number.of) },
+            value(number),
+            interval.unwrap_or(NOTHING.to_owned()),
+            number.n.map_or(NOTHING.to_owned(), |n| n.to_string()),
+            if number.remark.is_empty() { NOTHING.to_owned() } else { text::quote(&number.remark, Place::Markdown) },
+        ]
+    };
+    let heads = ["Check", "Number", "Of", "Value", "90 % interval", "n", "Remark"];
+    table(&heads, "|:--|:--|:--|--:|:--|--:|:--|", rows.map(row))
+}
+
+/// One row per check.
+fn compact_numbers(pool: &PoolReport) -> String {
+    let one = |number: &Number| {
+        let of = if number.of.is_empty() { String::new() } else { format!(" {}", name(&number.of)) };
+        let n = number.n.map_or(String::new(), |n| format!(" (n {n})"));
+        format!("{}{of} {}{n}", text::own(&number.what, Place::Markdown), value(number))
+    };
+    let row = |check: &CheckReport| {
+        let numbers: Vec<_> = check.numbers.iter().map(one).collect();
+        vec![check.check.to_string(), numbers.join("; ")]
+    };
+    let with_numbers = pool.checks.iter().filter(|check| !check.numbers.is_empty());
+    table(&["Check", "Numbers"], "|:--|:--|", with_numbers.map(row))
+}
+
+/// A value with its unit; unknown is said, never left empty.
+fn value(number: &Number) -> String {
+    number.value.filter(|value| value.is_finite()).map_or("unknown".to_owned(), |value| number.unit.show(value))
+}
+
+/// Aligned pools without a move, folded, still with their numbers.
+pub(super) fn folded(report: &Report) -> Option<String> {
+    let quiet: Vec<_> = pools_of(report).filter(|pool| is_quiet(pool, report)).collect();
+    if quiet.is_empty() {
+        return None;
+    }
+    let mut heads = vec!["Pool"];
+    let mut checks: Vec<_> = quiet.iter().flat_map(|pool| &pool.checks).map(|check| check.check).collect();
+    checks.sort();
+    checks.dedup();
+    heads.extend(checks.iter().map(|check| check.as_str()));
+    let row = |pool: &&PoolReport| {
+        let cell = |id| pool.checks.iter().find(|check| check.check == id).map_or(NOTHING.to_owned(), folded_cell);
+        let mut cells = vec![name(pool.id.as_str())];
+        cells.extend(checks.iter().copied().map(cell));
+        cells
+    };
+    let since = report.previous_run.as_ref().map_or(String::new(), |run| format!(", no change since run {run}"));
+    let summary = format!("{} aligned{since}", counted(quiet.len(), "pool", "pools"));
+    let rule = format!("|{}", ":--|".repeat(heads.len()));
+    Some(fold(&summary, &table(&heads, &rule, quiet.iter().map(row))))
+}
+
+/// A check's verdict with its numbers.
+fn folded_cell(check: &CheckReport) -> String {
+    format!("{}: {}", check.verdict, text::sentence(&check.summary, Place::Markdown))
+}
+
+/// Categories in one table, open when one of them needs someone; their own findings in words below it.
+pub(super) fn categories(context: Context<'_>) -> Option<String> {
+    let report = context.report;
+    let all: Vec<_> = categories_of(report).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let heads = ["Category", "Runs on", "Verdict", "Of its own", "Since"];
+    let mut body = table(&heads, "|:--|:--|:--|:--|:--|", all.iter().map(|category| category_row(category)));
+    let lines: Vec<_> = all
+        .iter()
+        .flat_map(|category| &category.checks)
+        .flat_map(ranked)
+        .flat_map(|f| finding_lines(context, f))
+        .collect();
+    if !lines.is_empty() {
+        body = format!("{body}\n\n{}", lines.join("\n"));
+    }
+    let count = counted(all.len(), "category", "categories");
+    if all.iter().all(|category| is_quiet(category, report)) {
+        return Some(fold(&format!("{count} aligned"), &body));
+    }
+    Some(format!("### Categories ({count}; a category has its pool's verdict and its own)\n\n{body}"))
+}
+
+/// One category: its pool's verdict by reference, its own checks in words.
+fn category_row(category: &PoolReport) -> Vec<String> {
+    let pool = match &category.subject {
+        Subject::Category { pool: Some(pool) } => name(pool.as_str()),
+        _ => NOTHING.to_owned(),
+    };
+    let own: Vec<_> = category.checks.iter().map(|check| format!("{} {}", check.check, check.verdict)).collect();
+    let own = if own.is_empty() { NOTHING.to_owned() } else { own.join(", ") };
+    vec![name(category.id.as_str()), pool, category.verdict.to_string(), own, category.since.clone()]
+}

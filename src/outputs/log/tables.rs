@@ -1,0 +1,133 @@
+//! The tables of a section that are not about one pool: sources, proposals, what was not matched, what was not used.
+
+use std::collections::BTreeMap;
+
+use super::section::Context;
+use crate::outputs::text::{self, Place};
+use crate::outputs::view::{NOTHING, minute};
+use crate::verdict::{Proposal, Report};
+use crate::vocabulary::{SourceNote, SourceState};
+
+/// Most names of one source in the list of what was not matched; the run file has them all.
+const MOST_UNMATCHED: usize = 40;
+
+/// Rows under a heading row.
+pub(super) fn table(heads: &[&str], rule: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut lines = vec![format!("| {} |", heads.join(" | ")), rule.to_owned()];
+    lines.extend(rows.into_iter().map(|cells| format!("| {} |", cells.join(" | "))));
+    lines.join("\n")
+}
+
+/// A part that is folded away: GitHub needs the blank lines.
+pub(super) fn fold(summary: &str, body: &str) -> String {
+    format!("<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>")
+}
+
+/// What the judgement rests on.
+pub(super) fn sources(report: &Report) -> String {
+    let heads = ["Source", "State", "As of", "Age h", "Max age h", "Rows", "Used", "Rejected", "Digest"];
+    let rows = report.sources.iter().map(|note| source_row(note, report));
+    let mut parts = vec![table(&heads, "|:--|:--|:--|--:|--:|--:|--:|--:|:--|", rows)];
+    let remarks: Vec<_> = report.sources.iter().filter(|note| !note.remarks.is_empty()).map(source_remarks).collect();
+    if !remarks.is_empty() {
+        parts.push(remarks.join("\n"));
+    }
+    parts.join("\n\n")
+}
+
+/// Further facts about one source.
+fn source_remarks(note: &SourceNote) -> String {
+    let remarks: Vec<_> = note.remarks.iter().map(|remark| text::quote(remark, Place::Markdown)).collect();
+    format!("- {}: {}", note.source, remarks.join(", "))
+}
+
+/// One source.
+fn source_row(note: &SourceNote, report: &Report) -> Vec<String> {
+    let hours = |hours: Option<f64>| hours.map_or(NOTHING.to_owned(), |hours| format!("{hours:.1}"));
+    let state = match &note.state {
+        SourceState::Fresh => "fresh".to_owned(),
+        SourceState::Stale => "**stale**".to_owned(),
+        SourceState::NotConfigured => "not configured".to_owned(),
+        SourceState::Failed(reason) => format!("**failed**: {}", text::quote(reason, Place::Markdown)),
+    };
+    vec![
+        note.source.to_string(),
+        state,
+        note.as_of.map_or(NOTHING.to_owned(), minute),
+        hours(note.age_hours(report.now)),
+        hours(note.max_age_hours),
+        note.rows.to_string(),
+        note.used.to_string(),
+        note.rejected.to_string(),
+        note.digest.as_ref().map_or(NOTHING.to_owned(), |digest| format!("`{}`", digest.short())),
+    ]
+}
+
+/// Remarks on the whole run.
+pub(super) fn remarks(report: &Report) -> Option<String> {
+    let lines: Vec<_> =
+        report.remarks.iter().map(|remark| format!("- {}", text::sentence(remark, Place::Markdown))).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The link of a proposal, by the first digits of its fingerprint.
+pub(super) fn proposal_link(context: Context<'_>, proposal: &Proposal) -> String {
+    let short = proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint);
+    context.link(short, &format!("proposals/{}.json", proposal.fingerprint))
+}
+
+/// Open proposals.
+pub(super) fn proposals(context: Context<'_>) -> Option<String> {
+    let show = |text: &str| text::name(text, Place::Markdown);
+    let row = |proposal: &Proposal| {
+        vec![
+            proposal_link(context, proposal),
+            text::own(&proposal.baseline_state, Place::Markdown),
+            proposal.revision.to_string(),
+            text::own(&proposal.kind, Place::Markdown),
+            show(&proposal.pool),
+            text::quote(&proposal.title, Place::Markdown),
+        ]
+    };
+    let heads = ["Proposal", "State", "Revision", "Kind", "Pool", "Title"];
+    let proposals = &context.report.proposals;
+    let table = table(&heads, "|:--|:--|--:|:--|:--|:--|", proposals.iter().map(row));
+    (!proposals.is_empty()).then(|| format!("### Proposals open after this run\n\n{table}"))
+}
+
+/// Names that matched nothing, by source; suggestions are shown and never used.
+pub(super) fn unmatched(report: &Report) -> Option<String> {
+    let mut by_source: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (source, id, suggestion) in &report.unmatched {
+        let id = text::name(id, Place::Markdown);
+        let like = |like: &String| format!("{id} (like {})", text::name(like, Place::Markdown));
+        by_source.entry(source).or_default().push(suggestion.as_ref().map_or_else(|| id.clone(), like));
+    }
+    let line = |(source, mut names): (&str, Vec<String>)| {
+        let more = names.len().saturating_sub(MOST_UNMATCHED);
+        names.truncate(MOST_UNMATCHED);
+        if more > 0 {
+            names.push(format!("and {more} more in the run file"));
+        }
+        format!("- {}: {}", text::own(source, Place::Markdown), names.join(", "))
+    };
+    let lines: Vec<_> = by_source.into_iter().map(line).collect();
+    let summary = format!("Names that matched no known model: {} (suggestions are never used)", report.unmatched.len());
+    (!lines.is_empty()).then(|| fold(&summary, &lines.join("\n")))
+}
+
+/// The first few rows of each source that were not used.
+pub(super) fn rejects(report: &Report) -> Option<String> {
+    let mut lines = Vec::new();
+    for note in &report.sources {
+        for reject in &note.rejects {
+            let place = text::name(&reject.place.to_string(), Place::Markdown);
+            lines.push(format!("- {}: {place} {}", note.source, text::quote(&reject.reason, Place::Markdown)));
+        }
+        let more = note.rejected.saturating_sub(note.rejects.len() as u64);
+        if more > 0 {
+            lines.push(format!("- {}: and {more} more", note.source));
+        }
+    }
+    (!lines.is_empty()).then(|| format!("Rows that were not used:\n\n{}", lines.join("\n")))
+}

@@ -1,0 +1,202 @@
+//! What a person reads at the end of a run: one block per pool that needs someone, the tally, one status per check last.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::text::{self, Place};
+use super::view::{
+    categories, counted, head, limit, limit_place, measured, minute, moved, observations, pools, shortened, tally,
+};
+use crate::verdict::{CheckReport, Finding, PoolReport, Report, Verdict};
+
+/// Longest second line of a block, so that a block stays two lines.
+const MOST_WORDS: usize = 150;
+
+/// Width of the column of names.
+const MOST_NAME: usize = 28;
+
+/// The summary of a run. Colour adds nothing that the words do not say.
+pub fn render(report: &Report, colour: bool) -> String {
+    let paint = Paint { colour, width: name_width(report) };
+    let mut lines = vec![title(report)];
+    lines.extend(frozen(report));
+    lines.push(String::new());
+    for pool in pools(report).filter(|pool| needs_someone(pool)) {
+        lines.extend(block(report, pool, paint));
+    }
+    lines.extend(grouped(pools(report), "pools", Verdict::InsufficientEvidence, paint));
+    for verdict in Verdict::WORST_FIRST.into_iter().filter(|verdict| *verdict != Verdict::Aligned) {
+        lines.extend(grouped(categories(report), "categories", verdict, paint));
+    }
+    if lines.last().is_some_and(|line| !line.is_empty()) {
+        lines.push(String::new());
+    }
+    lines.extend(tallies(report));
+    lines.push(checks(report));
+    lines.join("\n") + "\n"
+}
+
+/// How words are laid out and painted.
+#[derive(Clone, Copy)]
+struct Paint {
+    /// Whether escape codes are wanted.
+    colour: bool,
+    /// Width of the column of names.
+    width: usize,
+}
+
+impl Paint {
+    /// A verdict word, padded, in its colour.
+    fn verdict(self, verdict: Verdict) -> String {
+        let code = match verdict {
+            Verdict::Blocked | Verdict::Misaligned => 31,
+            Verdict::Unresolved | Verdict::Watch => 33,
+            Verdict::InsufficientEvidence => 36,
+            Verdict::Aligned => 32,
+        };
+        let word = format!("{verdict:<21}");
+        if self.colour { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word }
+    }
+
+    /// A name, padded.
+    fn name(self, name: &str) -> String {
+        format!("{:<width$}", shortened(name, self.width), width = self.width)
+    }
+}
+
+/// A name on a terminal.
+fn show(name: &str) -> String {
+    text::name(name, Place::Terminal)
+}
+
+/// Whether a pool gets a block of its own.
+fn needs_someone(pool: &PoolReport) -> bool {
+    !matches!(pool.verdict, Verdict::Aligned | Verdict::InsufficientEvidence)
+}
+
+/// The longest name that is listed.
+fn name_width(report: &Report) -> usize {
+    let names = pools(report).filter(|pool| needs_someone(pool)).map(|pool| show(pool.id.as_str()).chars().count());
+    names.max().unwrap_or(0).clamp("categories".len(), MOST_NAME)
+}
+
+/// Which run this is.
+fn title(report: &Report) -> String {
+    format!("pool-review run {} ({})", report.run_id, minute(report.now))
+}
+
+/// A loud line when the clock is frozen.
+fn frozen(report: &Report) -> Option<String> {
+    let path = show(&report.settings_path);
+    report
+        .is_frozen
+        .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's"))
+}
+
+/// One pool: verdict with its numbers, then what to do or where the limit is set.
+fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
+    let start = format!("{}  {}  ", paint.name(&show(pool.id.as_str())), paint.verdict(pool.verdict));
+    let carrying: Vec<&CheckReport> = pool.checks.iter().filter(|check| check.verdict == pool.verdict).collect();
+    let rest: Vec<_> = pool
+        .checks
+        .iter()
+        .filter(|check| check.verdict != pool.verdict && check.verdict != Verdict::Aligned)
+        .map(|check| format!("{} {}", check.check, check.verdict))
+        .collect();
+    let first = carrying.iter().find(|check| head(check).is_some()).or(carrying.first());
+    let Some(check) = first else { return vec![start.trim_end().to_owned()] };
+    let mut words = vec![carrying.iter().map(|check| check.check.as_str()).collect::<Vec<_>>().join(", ")];
+    words.push(head(check).map_or_else(|| because(check), numbers));
+    if !rest.is_empty() {
+        words.push(format!("[{}]", rest.join(", ")));
+    }
+    let mut lines = vec![format!("{start}{}", words.join("  "))];
+    lines.extend(head(check).and_then(|finding| next_step(report, finding)).map(|step| indented(paint, &step)));
+    lines
+}
+
+/// A second line under the first.
+fn indented(paint: Paint, words: &str) -> String {
+    format!("{}  {}", " ".repeat(paint.width), shortened(words, MOST_WORDS))
+}
+
+/// A finding in numbers: whom, measured, limit, n.
+fn numbers(finding: &Finding) -> String {
+    let mut words = vec![moved(finding, Place::Terminal), finding.code.to_owned()];
+    words.extend(measured(finding));
+    words.extend(limit(finding).map(|limit| format!("(limit {limit})")));
+    words.extend(observations(finding).map(|n| format!("(n {n})")));
+    words.join("  ")
+}
+
+/// Why a check without a finding says what it says.
+fn because(check: &CheckReport) -> String {
+    let summary = text::sentence(&check.summary, Place::Terminal);
+    let reasons: Vec<_> = check.reasons.iter().map(|reason| show(reason)).collect();
+    let words = if summary.is_empty() { reasons.join(", ") } else { summary };
+    shortened(&words, MOST_WORDS)
+}
+
+/// What to do, by the open proposal, by words, or by where the limit is set.
+fn next_step(report: &Report, finding: &Finding) -> Option<String> {
+    let mut parts = Vec::new();
+    let proposal = report.proposals.iter().find(|proposal| super::log::answers(proposal, finding));
+    parts.extend(proposal.map(|proposal| format!("proposal {}", show(&proposal.fingerprint))));
+    if !finding.todo.is_empty() {
+        parts.push(text::sentence(&finding.todo, Place::Terminal));
+    }
+    parts.extend(finding.place.as_ref().map(|place| format!("at {}", show(&place.to_string()))));
+    let limit = finding.limit.as_ref().and_then(|limit| limit_place(report, limit.setting));
+    parts.extend(limit.map(|place| format!("limit set at {}", show(&place))));
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// All names with one verdict in one line.
+fn grouped<'a>(
+    pools: impl Iterator<Item = &'a PoolReport>,
+    what: &str,
+    verdict: Verdict,
+    paint: Paint,
+) -> Option<String> {
+    let names: Vec<_> = pools.filter(|pool| pool.verdict == verdict).map(|pool| short_name(pool.id.as_str())).collect();
+    let line = || format!("{}  {}  {}", paint.name(what), paint.verdict(verdict), names.join(", "));
+    (!names.is_empty()).then(line)
+}
+
+/// A category without its prefix.
+fn short_name(id: &str) -> String {
+    show(id.strip_prefix("category/").unwrap_or(id))
+}
+
+/// How many of each verdict, how they moved, and what is open.
+fn tallies(report: &Report) -> Vec<String> {
+    let (pools, categories): (Vec<_>, Vec<_>) = (pools(report).collect(), categories(report).collect());
+    let of = |pools: &[&PoolReport]| tally(pools.iter().map(|pool| pool.verdict));
+    let mut first = vec![format!("{}: {}", counted(pools.len(), "pool", "pools"), of(&pools))];
+    if !categories.is_empty() {
+        first.push(format!("{}: {}", counted(categories.len(), "category", "categories"), of(&categories)));
+    }
+    let counts = report.counts;
+    let moved = report.previous_run.as_ref().map_or("first run in this ledger".to_owned(), |run| {
+        let (new, updated, unchanged, absent) = (counts.new, counts.updated, counts.unchanged, counts.absent);
+        format!("{new} new, {updated} updated, {unchanged} unchanged, {absent} absent since run {run}")
+    });
+    let open = counted(report.proposals.len(), "open proposal", "open proposals");
+    let unmatched = counted(report.unmatched.len(), "name", "names");
+    vec![first.join(". "), format!("{moved}; {open}; {unmatched} not matched")]
+}
+
+/// One status per check: `ok`, or how many of each verdict.
+fn checks(report: &Report) -> String {
+    let ids: BTreeSet<_> = report.pools.iter().flat_map(|pool| &pool.checks).map(|check| check.check).collect();
+    let mut verdicts: BTreeMap<_, Vec<Verdict>> = BTreeMap::new();
+    for check in report.pools.iter().flat_map(|pool| &pool.checks) {
+        verdicts.entry(check.check).or_default().push(check.verdict);
+    }
+    let status = |id: &crate::vocabulary::CheckId| {
+        let bad = verdicts[id].iter().copied().filter(|verdict| *verdict != Verdict::Aligned);
+        let words = tally(bad).replace(',', "");
+        format!("{id} {}", if words.is_empty() { "ok" } else { &words })
+    };
+    let all: Vec<_> = ids.iter().map(status).collect();
+    if all.is_empty() { "no check ran".to_owned() } else { all.join(", ") }
+}

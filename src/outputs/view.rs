@@ -1,0 +1,104 @@
+//! What several outputs ask of a report: the finding that carries a verdict, its cells, and where a limit is set.
+
+use chrono::{DateTime, Utc};
+
+use super::text::{self, Place};
+use crate::verdict::{CheckReport, Finding, PoolReport, ProposalKind, Report, Subject, Verdict};
+
+/// A cell with nothing to show.
+pub(super) const NOTHING: &str = "–";
+
+/// The finding that carries a check's verdict: the worst one, if it says what the check says.
+pub(super) fn head(check: &CheckReport) -> Option<&Finding> {
+    check.findings.iter().find(|finding| finding.verdict == Some(check.verdict))
+}
+
+/// Findings worst first, notes last; equals keep their order.
+pub(super) fn ranked(check: &CheckReport) -> Vec<&Finding> {
+    let mut findings: Vec<&Finding> = check.findings.iter().collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    findings
+}
+
+/// Pools and pools of one, in report order.
+pub(super) fn pools(report: &Report) -> impl Iterator<Item = &PoolReport> {
+    report.pools.iter().filter(|pool| !matches!(pool.subject, Subject::Category { .. }))
+}
+
+/// Categories, in report order.
+pub(super) fn categories(report: &Report) -> impl Iterator<Item = &PoolReport> {
+    report.pools.iter().filter(|pool| matches!(pool.subject, Subject::Category { .. }))
+}
+
+/// `2 misaligned, 1 aligned`, worst first; verdicts nobody has are left out.
+pub(super) fn tally(verdicts: impl IntoIterator<Item = Verdict>) -> String {
+    let verdicts: Vec<Verdict> = verdicts.into_iter().collect();
+    let one = |word: &Verdict| {
+        let count = verdicts.iter().filter(|verdict| *verdict == word).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    };
+    Verdict::WORST_FIRST.iter().filter_map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// `3 pools`, `1 pool`, `2 categories`.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// `2026-11-29 12:00Z`.
+pub(super) fn minute(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%MZ").to_string()
+}
+
+/// What a change does to whom: both sides where there are two, else the side and the kind of change.
+pub(super) fn moved(finding: &Finding, place: Place) -> String {
+    let subject = text::name(&finding.subject, place);
+    let other = (!finding.counterpart.is_empty()).then(|| text::name(&finding.counterpart, place));
+    match (&finding.intent, other) {
+        (Some(intent), other) if adds(intent.kind) => match other {
+            Some(other) => format!("add {subject} beside {other}"),
+            None => format!("add {subject}"),
+        },
+        (Some(_), Some(other)) => format!("{subject} → {other}"),
+        (Some(intent), None) => format!("{subject}: {}", intent.kind.as_str().replace('_', " ")),
+        (None, Some(other)) => format!("{subject} against {other}"),
+        (None, None) => subject,
+    }
+}
+
+/// Whether a change puts a model in without taking one out.
+fn adds(kind: ProposalKind) -> bool {
+    matches!(kind, ProposalKind::AddMember | ProposalKind::AddTrial)
+}
+
+/// What was measured, with its unit in the cell.
+pub(super) fn measured(finding: &Finding) -> Option<String> {
+    let measured = finding.measured.as_ref().filter(|measured| measured.value.is_finite())?;
+    Some(format!("{} {}", measured.what, measured.unit.show(measured.value)))
+}
+
+/// The bound, in the measurement's unit.
+pub(super) fn limit(finding: &Finding) -> Option<String> {
+    let limit = finding.limit.as_ref().filter(|limit| limit.value.is_finite())?;
+    let value = finding.measured.as_ref().map_or_else(|| limit.value.to_string(), |m| m.unit.show(limit.value));
+    Some(format!("{} {value}", limit.op.as_str()))
+}
+
+/// The number of observations behind the measurement.
+pub(super) fn observations(finding: &Finding) -> Option<u64> {
+    finding.measured.as_ref().and_then(|measured| measured.n)
+}
+
+/// Where the limit of a finding is set: `path:line`, or that it stands at its default.
+pub(super) fn limit_place(report: &Report, setting: &str) -> Option<String> {
+    report.setting_lines.get(setting).map(|line| format!("{}:{line}", report.settings_path))
+}
+
+/// Up to so many characters of our own words, for a line that must stay one line.
+pub(super) fn shortened(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(limit - 1).collect();
+    format!("{}…", kept.trim_end())
+}
