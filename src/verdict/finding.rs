@@ -265,6 +265,18 @@ pub enum Edit {
         /// Pointer of the element.
         pointer: String,
     },
+    /// Moves one element of an array; the others keep their order.
+    Move {
+        /// Pointer of the element.
+        pointer: String,
+        /// Its index once it has been taken out and put back in.
+        to: usize,
+    },
+    /// Changes nothing: a value that the change relies on, to be tested before the first edit.
+    Expect {
+        /// Pointer of the value.
+        pointer: String,
+    },
 }
 
 /// What a finding asks to be changed, before it is made into a patch.

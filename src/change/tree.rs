@@ -1,0 +1,159 @@
+//! A JSONC document as a tree that remembers where each part stood in the text, so that edits can be told from what
+//! they leave alone.
+
+use std::ops::Range;
+
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use serde_json::{Map, Value};
+
+use super::ChangeError;
+
+/// A value of the document.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    /// Bytes of the value in the original text; `None` for a new value.
+    pub(super) span: Option<Range<usize>>,
+    /// Bytes of each original member of a container, key included, in text order.
+    pub(super) members: Vec<Range<usize>>,
+    /// What it holds now.
+    pub(super) body: Body,
+    /// Whether its own scalar or its list of members differs from the original.
+    pub(super) is_touched: bool,
+}
+
+/// What a value holds.
+#[derive(Debug, Clone)]
+pub(super) enum Body {
+    /// A scalar, or a new value of any kind.
+    Whole(Value),
+    /// Elements.
+    Array(Vec<Slot>),
+    /// Properties.
+    Object(Vec<Slot>),
+}
+
+/// A member of a container.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    /// Its index among the original members; `None` for a new member.
+    pub(super) origin: Option<usize>,
+    /// Its key; empty in an array.
+    pub(super) key: String,
+    /// Its value.
+    pub(super) node: Node,
+}
+
+impl Node {
+    /// A value that is not in the text yet.
+    pub(super) fn fresh(value: Value) -> Self {
+        Self { span: None, members: Vec::new(), body: Body::Whole(value), is_touched: true }
+    }
+
+    /// Whether the original text of the value still says what it holds.
+    pub(super) fn is_clean(&self) -> bool {
+        !self.is_touched && self.slots().iter().all(|slot| slot.node.is_clean())
+    }
+
+    /// The members of a container; none of anything else.
+    pub(super) fn slots(&self) -> &[Slot] {
+        match &self.body {
+            Body::Whole(_) => &[],
+            Body::Array(slots) | Body::Object(slots) => slots,
+        }
+    }
+
+    /// The members of a container, to be changed.
+    pub(super) fn slots_mut(&mut self) -> Option<&mut Vec<Slot>> {
+        match &mut self.body {
+            Body::Whole(_) => None,
+            Body::Array(slots) | Body::Object(slots) => Some(slots),
+        }
+    }
+
+    /// The value as plain JSON. Of two equal keys the last one counts, as for the router.
+    pub(super) fn to_value(&self) -> Value {
+        match &self.body {
+            Body::Whole(value) => value.clone(),
+            Body::Array(slots) => slots.iter().map(|slot| slot.node.to_value()).collect(),
+            Body::Object(slots) => {
+                Value::Object(slots.iter().map(|slot| (slot.key.clone(), slot.node.to_value())).collect::<Map<_, _>>())
+            }
+        }
+    }
+}
+
+/// JSON with both comment styles and trailing commas, and nothing else.
+fn jsonc() -> ParseOptions {
+    ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+/// The tree of a file. A byte order mark is stepped over. Errors name path, line and column.
+pub(super) fn parse(path: &str, text: &str) -> Result<Node, ChangeError> {
+    let unparsable = |reason: String| ChangeError::Unparsable { path: path.to_owned(), reason };
+    let offset = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let parsed = parse_to_ast(&text[offset..], &CollectOptions::default(), &jsonc())
+        .map_err(|error| unparsable(error.to_string()))?;
+    let value = parsed.value.ok_or_else(|| unparsable("holds no value".to_owned()))?;
+    node(&value, offset).map_err(unparsable)
+}
+
+/// The node of a parsed value.
+fn node(value: &ast::Value<'_>, offset: usize) -> Result<Node, String> {
+    let body = match value {
+        ast::Value::StringLit(lit) => Body::Whole(Value::String(lit.value.to_string())),
+        ast::Value::BooleanLit(lit) => Body::Whole(Value::Bool(lit.value)),
+        ast::Value::NullKeyword(_) => Body::Whole(Value::Null),
+        ast::Value::NumberLit(lit) => {
+            Body::Whole(serde_json::from_str(lit.value).map_err(|_| format!("number {} is out of range", lit.value))?)
+        }
+        ast::Value::Array(array) => Body::Array(
+            array
+                .elements
+                .iter()
+                .enumerate()
+                .map(|(index, element)| slot(index, String::new(), element, offset))
+                .collect::<Result<_, _>>()?,
+        ),
+        ast::Value::Object(object) => Body::Object(
+            object
+                .properties
+                .iter()
+                .enumerate()
+                .map(|(index, prop)| slot(index, prop.name.as_str().to_owned(), &prop.value, offset))
+                .collect::<Result<_, _>>()?,
+        ),
+    };
+    Ok(Node { span: Some(bytes(value, offset)), members: members(value, offset), body, is_touched: false })
+}
+
+/// The member at an index.
+fn slot(index: usize, key: String, value: &ast::Value<'_>, offset: usize) -> Result<Slot, String> {
+    Ok(Slot { origin: Some(index), key, node: node(value, offset)? })
+}
+
+/// Bytes of each member of a container.
+fn members(value: &ast::Value<'_>, offset: usize) -> Vec<Range<usize>> {
+    match value {
+        ast::Value::Array(array) => array.elements.iter().map(|element| bytes(element, offset)).collect(),
+        ast::Value::Object(object) => object.properties.iter().map(|prop| bytes(prop, offset)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Bytes of a part in the whole text.
+fn bytes(part: &impl Ranged, offset: usize) -> Range<usize> {
+    part.start() + offset..part.end() + offset
+}
