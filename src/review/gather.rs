@@ -1,0 +1,189 @@
+//! Reads every source once, each with its note. Only the canonical config is fatal here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+
+use crate::evidence::Readiness;
+use crate::identity::Identity;
+use crate::settings::Settings;
+use crate::sources::market::{artificial_analysis, litellm, models_dev};
+use crate::sources::pools::{openchamber, opencode, read_config};
+use crate::sources::{quotas, scorecards, speeds};
+use crate::vocabulary::{
+    CatalogueOffer, Digest, FleetConfig, HomeId, MarketModel, ModelId, QuotaHome, RetirementRow, ScorecardRow, SourceId,
+    SourceNote, SourceState, SpeedRow,
+};
+
+/// The canonical config, read and validated before anything is written.
+#[derive(Debug)]
+pub struct Canonical {
+    /// Definitions and opencode's own consumers.
+    config: FleetConfig,
+    /// How the reading went.
+    note: SourceNote,
+}
+
+/// Everything one run read.
+pub struct Gathered {
+    /// Definitions and consumers of every file.
+    pub config: FleetConfig,
+    /// One note per source, in print order.
+    pub notes: Vec<SourceNote>,
+    /// Market rows; empty unless they may be used.
+    pub market: Vec<MarketModel>,
+    /// Index version of the market.
+    pub index_version: Option<String>,
+    /// Offers; empty unless they may be used.
+    pub offers: Vec<CatalogueOffer>,
+    /// End dates; empty unless they may be used.
+    pub retirements: Vec<RetirementRow>,
+    /// Scorecards; empty unless they may be used.
+    pub cards: Vec<ScorecardRow>,
+    /// Measured speeds; empty unless they may be used.
+    pub speeds: Vec<SpeedRow>,
+    /// Newest reading of every home.
+    pub quotas: BTreeMap<HomeId, QuotaHome>,
+    /// Names.
+    pub identity: Identity,
+    /// Models the owner never wants proposed.
+    pub blacklisted: BTreeSet<ModelId>,
+}
+
+/// Reads the canonical config. The error is one line that names the file, and the line where there is one (exit 2).
+pub fn canonical(workspace: &Path, settings: &Settings, now: DateTime<Utc>) -> Result<Canonical, String> {
+    let display = shown(&settings.config.opencode);
+    let file = read_config(&workspace.join(&settings.config.opencode), &display)?;
+    let config = opencode::parse(&file)?;
+    let mut note = SourceNote::new(SourceId::Pools, SourceState::Fresh);
+    note.as_of = Some(now);
+    note.digest = Some(file.digest());
+    note.rows = config.routes.len() as u64;
+    for reject in config.routes.iter().filter_map(|route| route.invalid.as_ref()) {
+        note.reject(reject.place.clone(), reject.reason.clone());
+    }
+    note.used = note.rows - note.rejected;
+    Ok(Canonical { config, note })
+}
+
+/// Reads everything else.
+pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: DateTime<Utc>) -> Gathered {
+    let ages = &settings.max_age_hours;
+    let data = &settings.data;
+    let at = |path: &Path| (workspace.join(path), shown(path));
+    let Canonical { mut config, note } = canonical;
+    let mut notes = vec![note, categories(workspace, settings, &mut config, now)];
+    let (market, index_version, note) = match &data.market {
+        Some(path) => artificial_analysis::read(&at(path).0, &at(path).1, now),
+        None => (Vec::new(), None, SourceNote::not_configured(SourceId::Market)),
+    };
+    let market = settle(market, note, ages.market, now, &mut notes);
+    let (offers, note) = read(data.catalogues.as_ref(), SourceId::Catalogues, |path| models_dev::read(&at(path).0, &at(path).1, now));
+    let (identity, alias_remarks) = identity(workspace, settings, &offers);
+    let offers = settle(offers, note, ages.catalogues, now, &mut notes);
+    let (rows, note) = read(data.retirements.as_ref(), SourceId::Retirements, |path| litellm::read(&at(path).0, &at(path).1, now));
+    let retirements = settle(rows, note, ages.retirements, now, &mut notes);
+    let (rows, note) = read(data.speeds.as_ref(), SourceId::Speeds, |path| speeds::read(&at(path).0, &at(path).1, now));
+    let speeds = settle(rows, note, ages.speeds, now, &mut notes);
+    let (rows, note) = read(data.sessions.as_ref(), SourceId::Sessions, |path| scorecards::read(&at(path).0, &at(path).1, now));
+    let cards = settle(rows, note, ages.sessions, now, &mut notes);
+    let (homes, note) = read(data.quotas.as_ref(), SourceId::Quotas, |path| quotas::read(&at(path).0, &at(path).1, now));
+    notes.push(note);
+    if let Some(note) = notes.iter_mut().find(|note| note.source == SourceId::Catalogues) {
+        note.remarks.extend(alias_remarks);
+    }
+    let blacklisted = blacklisted(&config, &identity);
+    Gathered {
+        config,
+        notes,
+        index_version: index_version.filter(|_| !market.is_empty()),
+        market,
+        offers,
+        retirements,
+        cards,
+        speeds,
+        quotas: homes.into_iter().map(|home| (home.home.clone(), home)).collect(),
+        identity,
+        blacklisted,
+    }
+}
+
+/// A path as the operator wrote it, with `/` between parts.
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
+}
+
+/// Reads a source if it is configured.
+fn read<T>(
+    path: Option<&PathBuf>,
+    source: SourceId,
+    reader: impl Fn(&Path) -> (Vec<T>, SourceNote),
+) -> (Vec<T>, SourceNote) {
+    path.map_or_else(|| (Vec::new(), SourceNote::not_configured(source)), |path| reader(path))
+}
+
+/// Settles the age of a source and gives its rows if they may be used.
+fn settle<T>(rows: Vec<T>, mut note: SourceNote, max_age: f64, now: DateTime<Utc>, notes: &mut Vec<SourceNote>) -> Vec<T> {
+    note.settle_age(now, max_age);
+    let is_usable = note.is_usable();
+    if !is_usable {
+        note.used = 0;
+    }
+    notes.push(note);
+    if is_usable { rows } else { Vec::new() }
+}
+
+/// Reads the categories into the config. A file that is configured and unreadable blocks them; pools go on.
+fn categories(workspace: &Path, settings: &Settings, config: &mut FleetConfig, now: DateTime<Utc>) -> SourceNote {
+    let Some(path) = &settings.config.openchamber else { return SourceNote::not_configured(SourceId::Categories) };
+    let read = read_config(&workspace.join(path), &shown(path)).and_then(|file| openchamber::parse(&file).map(|c| (file, c)));
+    match read {
+        Err(reason) => SourceNote::failed(SourceId::Categories, reason),
+        Ok((file, parsed)) => {
+            let mut note = SourceNote::new(SourceId::Categories, SourceState::Fresh);
+            note.as_of = Some(now);
+            note.digest = Some(file.digest());
+            note.rows = parsed.consumers.len() as u64;
+            note.used = note.rows;
+            config.files.extend(parsed.files);
+            config.consumers.extend(parsed.consumers);
+            note
+        }
+    }
+}
+
+/// Names from the alias file and the catalogue, and what to say about the alias file. Offers serve naming whatever their age.
+fn identity(workspace: &Path, settings: &Settings, offers: &[CatalogueOffer]) -> (Identity, Vec<String>) {
+    let Some(path) = &settings.data.aliases else { return (Identity::new(None, offers).0, Vec::new()) };
+    let display = shown(path);
+    match read_config(&workspace.join(path), &display) {
+        Err(reason) => (Identity::new(None, offers).0, vec![format!("alias file not read: {reason}")]),
+        Ok(file) => {
+            let (identity, rejects) = Identity::new(Some((&file.text, &display)), offers);
+            let remark = |reject: &crate::vocabulary::Reject| format!("alias line not used: {} {}", reject.place, reject.reason);
+            (identity, rejects.iter().map(remark).collect())
+        }
+    }
+}
+
+/// The canonical models of the config's blacklists. A name that cannot be matched bans the name itself.
+fn blacklisted(config: &FleetConfig, identity: &Identity) -> BTreeSet<ModelId> {
+    let pairs = config.blacklist.iter().flat_map(|(provider, models)| models.iter().map(move |model| (provider, model)));
+    pairs
+        .map(|(provider, model)| {
+            identity.offer(provider, model).model().cloned().unwrap_or_else(|| ModelId::new(model.to_lowercase()))
+        })
+        .collect()
+}
+
+/// Which sources can be leaned on.
+pub fn readiness(notes: &[SourceNote]) -> BTreeMap<SourceId, Readiness> {
+    let ready = |note: &SourceNote| match &note.state {
+        SourceState::Fresh => Readiness::Ready,
+        SourceState::NotConfigured => Readiness::NotConfigured,
+        SourceState::Stale => Readiness::Blocked(format!("stale:{}", note.source)),
+        SourceState::Failed(_) => Readiness::Blocked(format!("failed:{}", note.source)),
+    };
+    notes.iter().map(|note| (note.source, ready(note))).collect()
+}
