@@ -307,8 +307,11 @@ fn paths_that_git_would_quote_or_that_leave_the_workspace_are_refused() {
     for path in ["", "/etc/x", "../x", "a/../x", "C:/x", "a\"b", "a\\b", "a\nb", "a\tb", "a//b", "./a", "x b/x", "a "] {
         assert!(matches!(at(path), Err(ChangeError::Path { .. })), "{path:?}");
     }
-    for path in ["opencode.jsonc", "my fleet/opencode config.jsonc", "flotte/modèles-路由.jsonc"] {
-        assert!(at(path).is_ok(), "{path:?}");
+    let scratch = Scratch::new("odd-paths");
+    for path in ["opencode.jsonc", "my fleet/opencode config.jsonc", "flotte/modèles-路由.jsonc", "it's (new)/a&b.json"]
+    {
+        let before = ConfigFile { path: path.to_owned(), text: "{ \"a\": 1 }\n".to_owned() };
+        assert_eq!(scratch.apply(&before, &at(path).unwrap().patch.text), "{ \"a\": 2 }\n", "{path:?}");
     }
 }
 
