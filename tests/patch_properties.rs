@@ -1,5 +1,7 @@
 //! Random documents under random edits: operations and text agree, untouched lines stay, comments of what stays survive.
 
+#![expect(clippy::unwrap_used, reason = "a test and its helpers fail by panicking")]
+
 #[path = "change_support/random.rs"]
 mod random;
 #[path = "change_support/scratch.rs"]

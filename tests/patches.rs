@@ -1,11 +1,13 @@
 //! Changes as patches: the handed golden patches, hand-made layouts, random documents, and the real `git apply`.
 
+#![expect(clippy::unwrap_used, reason = "a test and its helpers fail by panicking")]
+
 #[path = "change_support/handed.rs"]
 mod handed;
 #[path = "change_support/scratch.rs"]
 mod scratch;
 
-use handed::{golden_files, split_pointer};
+use handed::golden_files;
 use pool_review::change::{Applied, ChangeError, apply, apply_ops};
 use pool_review::verdict::Edit;
 use pool_review::vocabulary::{ConfigFile, git_blob, subtree_digest};
@@ -45,6 +47,12 @@ fn append(array: &str, value: Value) -> Edit {
 /// Adds a key.
 fn insert(object: &str, key: &str, value: Value) -> Edit {
     Edit::Insert { object: object.to_owned(), key: key.to_owned(), value }
+}
+
+/// A pointer's head and its last token, unescaped.
+fn split_pointer(pointer: &str) -> (&str, String) {
+    let (head, last) = pointer.rsplit_once('/').unwrap();
+    (head, last.replace("~1", "/").replace("~0", "~"))
 }
 
 /// The edits that say what handed operations say.
@@ -214,6 +222,22 @@ fn a_replaced_object_keeps_what_stays_equal_and_every_comment_of_it() {
 }
 
 #[test]
+fn a_comment_on_a_line_of_its_own_stays_where_it_stands_when_members_move() {
+    let text =
+        "{ \"t\": [\n  // best first\n  \"a\",\n  // spares\n  \"b\", // b\n\n  /* dear */\n  \"c\"\n  // end\n] }";
+    assert_eq!(
+        after(text, &[to_front("/t/1")]),
+        "{ \"t\": [\n  \"b\", // b\n  // best first\n  \"a\",\n  // spares\n\n  /* dear */\n  \"c\"\n  // end\n] }"
+    );
+    let applied = apply(&file(text), &[Edit::Move { pointer: "/t/0".to_owned(), to: 2 }]).unwrap();
+    assert_eq!(
+        applied.text,
+        "{ \"t\": [\n  // best first\n  // spares\n  \"b\", // b\n\n  /* dear */\n  \"c\",\n  \"a\"\n  // end\n] }"
+    );
+    assert_eq!(applied.ops[2], json!({"op": "move", "from": "/t/0", "path": "/t/2"}));
+}
+
+#[test]
 fn carriage_returns_and_a_missing_last_line_end_survive() {
     let text = "{\r\n  \"t\": [\r\n    \"a\", // a\r\n    \"b\"\r\n  ]\r\n}";
     assert_eq!(
@@ -283,8 +307,11 @@ fn paths_that_git_would_quote_or_that_leave_the_workspace_are_refused() {
     for path in ["", "/etc/x", "../x", "a/../x", "C:/x", "a\"b", "a\\b", "a\nb", "a\tb", "a//b", "./a", "x b/x", "a "] {
         assert!(matches!(at(path), Err(ChangeError::Path { .. })), "{path:?}");
     }
-    for path in ["opencode.jsonc", "my fleet/opencode config.jsonc", "flotte/modèles-路由.jsonc"] {
-        assert!(at(path).is_ok(), "{path:?}");
+    let scratch = Scratch::new("odd-paths");
+    for path in ["opencode.jsonc", "my fleet/opencode config.jsonc", "flotte/modèles-路由.jsonc", "it's (new)/a&b.json"]
+    {
+        let before = ConfigFile { path: path.to_owned(), text: "{ \"a\": 1 }\n".to_owned() };
+        assert_eq!(scratch.apply(&before, &at(path).unwrap().patch.text), "{ \"a\": 2 }\n", "{path:?}");
     }
 }
 

@@ -151,31 +151,22 @@ impl Writer<'_> {
     /// went or moved. A newcomer stands right behind its predecessor, before any comment on a line of its own.
     fn arranged(&self, mut gaps: Vec<Gap>, pieces: &[Piece], slots: &[Slot], base: &str, is_object: bool) -> Vec<Gap> {
         let stays = staying(slots);
-        let mut row: Vec<Place> = (0..pieces.len())
-            .map(|index| match slots.iter().position(|slot| slot.origin == Some(index)) {
-                Some(at) if stays[at] => Place::Stays(index),
-                Some(_) => Place::Left(String::new()),
-                None => Place::Left(own_lines(&pieces[index].pre)),
-            })
-            .collect();
+        let mut row = row(pieces, slots, &stays);
         let mut models = self.models(&gaps);
         let mut at = 0;
         for (slot, stays) in slots.iter().zip(&stays) {
-            match slot.origin.filter(|_| *stays) {
-                Some(origin) => {
-                    at = row.iter().position(|place| *place == Place::Stays(origin)).map_or(at, |at| at + 1)
-                }
-                None => {
-                    if gaps.len() == 1 {
-                        gaps = self.opened(&gaps[0], base, is_object);
-                        models = self.models(&gaps);
-                    } else {
-                        self.make_room(&mut gaps, at, &models);
-                    }
-                    row.insert(at, Place::New);
-                    at += 1;
-                }
+            if let Some(origin) = slot.origin.filter(|_| *stays) {
+                at = row.iter().position(|place| *place == Place::Stays(origin)).map_or(at, |at| at + 1);
+                continue;
             }
+            if gaps.len() == 1 {
+                gaps = self.opened(&gaps[0], base, is_object);
+                models = self.models(&gaps);
+            } else {
+                self.make_room(&mut gaps, at, &models);
+            }
+            row.insert(at, Place::New);
+            at += 1;
         }
         for (index, place) in row.iter().enumerate().rev() {
             if let Place::Left(stranded) = place {
@@ -236,15 +227,20 @@ impl Writer<'_> {
             (false, true) if is_first && lines.is_empty() => left,
             (false, true) => Gap { lines, ..right },
             (false, false) if !lines.is_empty() => Gap { open: self.line_end.to_owned(), lines, indent: right.open },
-            (false, false) => {
-                if is_last {
-                    right
-                } else {
-                    left
-                }
-            }
+            (false, false) if is_last => right,
+            (false, false) => left,
         };
     }
+}
+
+/// The original members of a container, each staying or leaving its place.
+fn row(pieces: &[Piece], slots: &[Slot], stays: &[bool]) -> Vec<Place> {
+    let place = |(index, piece): (usize, &Piece)| match slots.iter().position(|slot| slot.origin == Some(index)) {
+        Some(at) if stays[at] => Place::Stays(index),
+        Some(_) => Place::Left(String::new()),
+        None => Place::Left(own_lines(&piece.pre)),
+    };
+    pieces.iter().enumerate().map(place).collect()
 }
 
 /// Which members stay while the others move: as many as possible, the earlier originals where there is a choice.

@@ -1,20 +1,23 @@
 //! A change as RFC 6902 operations and as a comment-keeping patch, and the proposal that carries both.
 //! Nothing here opens a file: text comes in, text goes out. Every result is parsed again before it is handed on.
 
+mod conditions;
 mod diff;
 mod edits;
 mod error;
+mod evidence;
 mod layout;
 mod ops;
-//mod propose;
-//mod terms;
-//mod text;
+mod propose;
+mod terms;
+mod text;
 mod tree;
 mod trivia;
 
+pub use conditions::{Answer, Question};
 pub use error::ChangeError;
 pub use ops::apply_ops;
-//pub use propose::{Answer, ProposeContext, propose};
+pub use propose::{Identity, ProposeContext, identity, propose};
 
 use serde_json::Value;
 
@@ -24,6 +27,8 @@ use crate::vocabulary::ConfigFile;
 /// A change of one file, worked out and checked: the operations and the patch lead to the same document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
+    /// The file before the change.
+    pub text_before: String,
     /// The file after the change.
     pub text: String,
     /// The parsed file before it.
@@ -63,7 +68,8 @@ pub fn apply(file: &ConfigFile, edits: &[Edit]) -> Result<Applied, ChangeError> 
     }
     let patch = diff::patch(&file.path, &file.text, &text)?;
     let rollback_patch = diff::patch(&file.path, &text, &file.text)?;
-    Ok(Applied { text, document_before, document_after, ops, rollback_ops, patch, rollback_patch })
+    let text_before = file.text.clone();
+    Ok(Applied { text_before, text, document_before, document_after, ops, rollback_ops, patch, rollback_patch })
 }
 
 /// Holds the operations against the text: both must lead to one document.

@@ -271,6 +271,20 @@ pub struct Proposal {
     pub rollback: Rollback,
 }
 
+impl Proposal {
+    /// The file as JSON.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("plain structs with text keys always have a JSON form")
+    }
+
+    /// The file as text: sorted keys, two spaces of indent, a line end at the end.
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&self.to_json()).expect("a JSON value always has a text form");
+        text.push('\n');
+        text
+    }
+}
+
 /// Fields that do not enter the content digest (methods §18.1).
 const VOLATILE: [&str; 12] = [
     "content_digest",

@@ -47,9 +47,3 @@ pub(crate) fn files_under(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found.sort();
     found
 }
-
-/// A pointer's head and its last token, unescaped.
-pub(crate) fn split_pointer(pointer: &str) -> (&str, String) {
-    let (head, last) = pointer.rsplit_once('/').unwrap();
-    (head, last.replace("~1", "/").replace("~0", "~"))
-}

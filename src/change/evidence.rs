@@ -1,0 +1,60 @@
+//! The sources a proposal rests on, in the words of its schema.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+
+use super::propose::instant;
+use crate::verdict::{EvidenceRef, Finding};
+use crate::vocabulary::{Digest, SourceId, SourceNote};
+
+/// One entry for the file that is to change, then one for each further source that was read and has an as-of time: a
+/// source of unknown age is left out, since no instant could be stated for it.
+pub(super) fn evidence(finding: &Finding, notes: &[SourceNote], file: &Digest, now: DateTime<Utc>) -> Vec<EvidenceRef> {
+    let mut cited: Vec<&SourceNote> = notes.iter().filter(|note| finding.sources.contains(&note.source)).collect();
+    cited.sort_by_key(|note| note.source);
+    let mut refs = vec![entry(SourceId::Pools, file, now, 1, 0)];
+    for note in cited {
+        let as_of = match note.source {
+            SourceId::Pools | SourceId::Categories => Some(note.as_of.unwrap_or(now)),
+            _ => note.as_of,
+        };
+        if let (Some(digest), Some(as_of)) = (&note.digest, as_of) {
+            let known = refs.iter().any(|known| known.digest == digest.as_str());
+            if !known {
+                refs.push(entry(note.source, digest, as_of, note.used, note.rejected));
+            }
+        }
+    }
+    refs
+}
+
+/// One entry.
+fn entry(source: SourceId, digest: &Digest, as_of: DateTime<Utc>, rows: u64, rejected: u64) -> EvidenceRef {
+    let (source, kind, window) = in_schema(source);
+    let excluded = if rejected > 0 { BTreeMap::from([("rejected".to_owned(), rejected)]) } else { BTreeMap::new() };
+    EvidenceRef {
+        source: source.to_owned(),
+        kind: kind.to_owned(),
+        digest: digest.as_str().to_owned(),
+        as_of: instant(as_of),
+        window: window.to_owned(),
+        rows,
+        weighted_milli: rows.saturating_mul(1_000),
+        classes: BTreeMap::new(),
+        excluded,
+    }
+}
+
+/// A source's name, kind and span in the schema.
+fn in_schema(source: SourceId) -> (&'static str, &'static str, &'static str) {
+    match source {
+        SourceId::Pools | SourceId::Categories => ("pools", "structure", "file"),
+        SourceId::Market => ("market", "market", "snapshot"),
+        SourceId::Retirements => ("market", "market", "snapshot of end dates"),
+        SourceId::Catalogues => ("catalogues", "market", "snapshot"),
+        SourceId::Sessions => ("sessions", "own", "rows used"),
+        SourceId::Speeds => ("speeds", "own", "measurements used"),
+        SourceId::Quotas => ("quotas", "quota", "point reading"),
+    }
+}
