@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pool_review::evidence::windows::{
-    BurnSource, MemberOf, MemberWindows, Range, Standing, WindowClass, WindowLabel, WindowOutcome, WindowRules,
-    WindowView, judge_windows,
+    BurnSource, MemberOf, MemberWindows, Phase, Range, Standing, WindowClass, WindowInput, WindowLabel, WindowOutcome,
+    WindowRules, WindowSeverity, WindowView, judge_windows, window_price,
 };
 use pool_review::vocabulary::{HomeId, Place, QuotaHome, QuotaWindow, REVIEW_HOURS, WindowRemark, WindowStatus};
 
@@ -313,4 +313,80 @@ fn cash_goes_to_the_equal_that_saves_most_and_unknown_cash_claims_nothing() {
     assert_near(judged.cash_saved_usd.unwrap(), 72.0);
     let unknown = judge_windows(&metered("lead", None), &[flat], &WindowRules::default());
     assert_eq!((unknown.outcome, unknown.cash_saved_usd), (WindowOutcome::Aligned, None));
+}
+
+/// A member of one window of some hours, `used`, with hours to its reset, and a load in windows per window.
+fn plain(key: &str, length_h: f64, used: f64, tau_h: f64, load: f64) -> MemberWindows {
+    let burn_per_h = Some(load / length_h);
+    let input =
+        WindowInput { used: Some(used), is_rejected: false, phase: Phase::ResetsIn(tau_h), length_h, burn_per_h };
+    let price = window_price(&input, REVIEW_HOURS);
+    MemberWindows::from_windows(
+        key,
+        Some(0.0),
+        vec![WindowView::from_price(format!("{key}/w"), false, length_h, price)],
+    )
+}
+
+#[test]
+fn a_lead_that_is_dry_for_an_hour_is_severe_at_any_gap() {
+    // Dry for 1.5 h of 12, then a load of 0.8: (1.5 + 10.5 * 0.2906) / 12 = 0.379 against about 0.
+    let idle = [plain("y", 5.0, 0.0, 4.0, 0.1)];
+    let severity = |tau_h| judge_windows(&plain("x", 5.0, 1.0, tau_h, 0.8), &idle, &WindowRules::default()).severity;
+    assert_eq!(severity(1.5), Some(WindowSeverity::High));
+    assert_eq!(severity(0.9), Some(WindowSeverity::Medium), "less than an hour to wait");
+}
+
+#[test]
+fn cash_is_saved_only_on_an_equal_with_room() {
+    let lead = MemberWindows::from_windows("x", Some(6.0), Vec::new());
+    let label = |equal: MemberWindows| judge_windows(&lead, &[equal], &WindowRules::default()).label;
+    // On pace (load 1) the price is exactly one half, which is short.
+    assert_eq!(label(plain("y", 168.0, 0.5, 84.0, 1.0)), None);
+    assert_eq!(label(plain("y", 168.0, 0.5, 84.0, 0.99)), Some(WindowLabel::Cash));
+}
+
+#[test]
+fn a_reset_within_a_quarter_of_an_hour_is_near_however_short_the_window() {
+    let rules = WindowRules::default();
+    let equal = [plain("y", 1.0, 0.1, 0.9, 0.5)];
+    let picture = |tau_h| judge_windows(&plain("x", 1.0, 0.5, tau_h, 0.5), &equal, &rules).literal;
+    assert!(picture(0.25).is_some());
+    assert!(picture(0.26).is_none(), "a tenth of one hour is less than a quarter");
+    let late = [plain("y", 1.0, 0.1, 0.79, 0.5)];
+    assert!(judge_windows(&plain("x", 1.0, 0.5, 0.25, 0.5), &late, &rules).literal.is_none(), "no fresh window");
+}
+
+#[test]
+fn of_two_windows_as_dear_the_one_with_the_smaller_slack_binds() {
+    // Both dry for longer than a review: Π is 1 twice, and the longer wait binds.
+    let windows = vec![
+        QuotaWindow { window_id: "a".to_owned(), used: Some(1.0), resets_at: Some(at(40 * 60)), ..weekly(0) },
+        QuotaWindow { window_id: "b".to_owned(), used: Some(1.0), resets_at: Some(at(80 * 60)), ..weekly(0) },
+    ];
+    assert_eq!(member("m", windows).binding().unwrap().0.id, "m/b");
+}
+
+#[test]
+fn a_remark_that_holds_at_one_end_of_the_reading_only_is_not_made() {
+    // 10 h to the reset. Half used: 40 h of surplus. 98 % used: dry for 6 h. Aligned both times, for opposite reasons.
+    let price = |used| {
+        let phase = Phase::ResetsIn(10.0);
+        let input =
+            WindowInput { used: Some(used), is_rejected: false, phase, length_h: 168.0, burn_per_h: Some(0.005) };
+        window_price(&input, REVIEW_HOURS).unwrap()
+    };
+    let lead = |low, high| {
+        let mut view = WindowView::from_price("x/w", false, 168.0, Some(price(low)));
+        view.ends = Some((price(low), price(high)));
+        MemberWindows::from_windows("x", Some(0.0), vec![view])
+    };
+    let equal = [plain("y", 168.0, 0.1, 150.0, 1.2)];
+    let label = |low, high| {
+        let judged = judge_windows(&lead(low, high), &equal, &WindowRules::default());
+        (judged.outcome, judged.label)
+    };
+    assert_eq!(label(0.5, 0.5), (WindowOutcome::Aligned, Some(WindowLabel::UseItOrLoseIt)));
+    assert_eq!(label(0.98, 0.98), (WindowOutcome::Aligned, Some(WindowLabel::Tail)));
+    assert_eq!(label(0.5, 0.98), (WindowOutcome::Aligned, None));
 }

@@ -1,7 +1,8 @@
 //! The literal picture: the lead's window is about to reset while an equal sits on a fresh one (quota §3.4, rule 4).
 //! It is printed with its numbers whatever the verdict; by itself it moves nothing.
 
-use super::judge::{Side, WindowLabel};
+use super::judge::Side;
+use super::judgement::WindowLabel;
 use super::{WindowClass, WindowRules};
 
 /// Share of a window's length within which its reset counts as near.

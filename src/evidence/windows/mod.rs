@@ -2,13 +2,15 @@
 //! scarcer window than an equal (reference quota §3, methods §12). Pure: no clock, no file, no settings.
 
 mod judge;
+mod judgement;
 mod literal;
 mod member;
 mod price;
 mod reading;
 mod scope;
 
-pub use judge::{ExpiringEqual, PoolShort, WindowJudgement, WindowLabel, WindowOutcome, WindowSeverity, judge_windows};
+pub use judge::judge_windows;
+pub use judgement::{ExpiringEqual, PoolShort, WindowJudgement, WindowLabel, WindowOutcome, WindowSeverity};
 pub use literal::LiteralPicture;
 pub use member::{MemberOf, MemberPrice, MemberWindows, Range, Standing};
 pub use price::{Phase, WindowInput, WindowPrice, binding, run_dry_chance, window_price};
