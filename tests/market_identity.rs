@@ -135,9 +135,13 @@ impl Handed {
     }
 }
 
+/// How many lines there are.
+fn count(lines: &[String]) -> u32 {
+    u32::try_from(lines.len()).expect("a few hundred lines")
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "the figures are what the test is for")]
-#[expect(clippy::cast_precision_loss, reason = "a few hundred pairs")]
 fn handed_pairs_are_told_apart_with_high_precision_and_recall() {
     let Some(shared) = shared() else { return };
     let handed = handed(&shared);
@@ -155,11 +159,60 @@ fn handed_pairs_are_told_apart_with_high_precision_and_recall() {
             (false, false) => rejected += 1,
         }
     }
-    let precision = f64::from(hits) / f64::from(hits + false_hits.len() as u32).max(1.0);
-    let recall = f64::from(hits) / f64::from(hits + misses.len() as u32).max(1.0);
+    let precision = f64::from(hits) / f64::from(hits + count(&false_hits)).max(1.0);
+    let recall = f64::from(hits) / f64::from(hits + count(&misses)).max(1.0);
     eprintln!("identity: precision {precision:.4}, recall {recall:.4}; {hits} matched, {rejected} kept apart");
     eprintln!("missed:\n{}", misses.join("\n"));
     assert_eq!(false_hits, Vec::<String>::new(), "no pair that differs may match");
     assert!(precision >= 0.995, "precision {precision}");
     assert!(recall >= 0.95, "recall {recall}");
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "the figures are what the test is for")]
+fn the_handed_name_table_agrees_across_sources_and_no_two_models_fall_together() {
+    let Some(shared) = shared() else { return };
+    let handed = handed(&shared);
+    let table = std::fs::read(shared.join("data/market/names/names-64.json")).expect("the table");
+    let table: Vec<Value> = serde_json::from_slice(&table).expect("JSON");
+    let (mut agree, mut stray) = (0_u32, Vec::new());
+    let mut labels: BTreeMap<ModelId, Vec<String>> = BTreeMap::new();
+    for row in &table {
+        let names = names_of(row);
+        let mut counts: BTreeMap<ModelId, u32> = BTreeMap::new();
+        let found: Vec<Option<ModelId>> = names.iter().map(|(source, id)| handed.model(source, id)).collect();
+        for model in found.iter().flatten() {
+            *counts.entry(model.clone()).or_insert(0) += 1;
+        }
+        let Some((main, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { continue };
+        for (name, model) in names.iter().zip(&found) {
+            if model.as_ref() == Some(&main) {
+                agree += 1;
+            } else {
+                stray.push(format!("{name:?} is {model:?}, not {main}"));
+            }
+        }
+        labels.entry(main).or_default().push(row["label"].to_string());
+    }
+    eprintln!("names: {agree} agree, {} stray\n{}", stray.len(), stray.join("\n"));
+    let clashes: Vec<_> = labels.iter().filter(|(_, labels)| labels.len() > 1).collect();
+    assert!(clashes.is_empty(), "two models under one name: {clashes:?}");
+    assert!(f64::from(agree) >= 0.98 * f64::from(agree + count(&stray)), "{stray:?}");
+}
+
+/// Every name one row of the table gives, with its source; names the handed bodies do not hold are left out by the caller.
+fn names_of(row: &Value) -> Vec<(&'static str, String)> {
+    let many = |source: &'static str, key: &str| -> Vec<(&'static str, String)> {
+        let list = row[key].as_array().into_iter().flatten().filter_map(Value::as_str);
+        list.chain(row[key].as_str()).map(|id| (source, id.to_owned())).collect()
+    };
+    let keys = [
+        ("artificialanalysis", "aa_rows"),
+        ("openrouter", "or_nov"),
+        ("openrouter", "or_sep"),
+        ("copilot", "copilot"),
+        ("litellm", "ll_all"),
+        ("models.dev-canonical", "md_canon"),
+    ];
+    keys.into_iter().flat_map(|(source, key)| many(source, key)).collect()
 }

@@ -75,9 +75,8 @@ impl Resolution {
 }
 
 /// Providers that sell their own models: their ids name a model even where the catalogue links none.
-const FIRST_PARTY: [&str; 17] = [
+const FIRST_PARTY: [&str; 16] = [
     "alibaba",
-    "amazon-bedrock",
     "anthropic",
     "cohere",
     "deepseek",
@@ -259,7 +258,8 @@ impl Identity {
         if let Some(found) = self.alias(AliasSource::Canonical, canonical) {
             return Some(found);
         }
-        if target.is_moving || offer.is_moving {
+        let drops_preview = target.key.ends_with("-preview") && !offer.key.ends_with("-preview");
+        if target.is_moving || offer.is_moving || (drops_preview && self.names.contains_key(&offer.key)) {
             return None;
         }
         match self.by_rule(&target) {

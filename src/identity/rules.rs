@@ -49,13 +49,14 @@ const DOT_VENDORS: [(&str, &str); 18] = [
 ];
 
 /// Vendor words in front of a family that already says whose it is.
-const DASH_VENDORS: [(&str, &str); 13] = [
+const DASH_VENDORS: [(&str, &str); 14] = [
     ("databricks-", ""),
     ("fw-", ""),
     ("anthropic-", "claude"),
     ("openai-", "gpt"),
     ("google-", "gemini"),
     ("zai-", "glm"),
+    ("zai-org-", "glm"),
     ("z-ai-", "glm"),
     ("moonshotai-", "kimi"),
     ("xai-", "grok"),
@@ -80,7 +81,7 @@ pub(super) fn strip_offer(provider: &str, id: &str) -> Stripped {
     let is_fireworks = provider.starts_with("fireworks") || lower.contains("accounts/fireworks/");
     let text = if is_fireworks { dot_for_p(text) } else { text.to_owned() };
     let text = if lower.contains("/routers/") { strip_router(&text, &mut stripped) } else { text };
-    let key = strip_vendor_words(&fold(&text));
+    let key = space_family(&strip_vendor_words(&fold(&text)));
     let key = strip_claude_mode(key, &mut stripped);
     let (key, date) = split_date(&key);
     stripped.is_moving |= key == "latest" || key.ends_with("-latest");
@@ -106,7 +107,7 @@ fn strip_revision(name: &str) -> &str {
     let Some((rest, revision)) = name.rsplit_once('-') else { return name };
     let number = revision.strip_prefix('v').unwrap_or(revision);
     let is_pair = number.split_once(':').is_some_and(|(major, minor)| is_number(major) && is_number(minor));
-    let keeps_version = rest.bytes().any(|byte| byte.is_ascii_digit());
+    let keeps_version = rest != "claude" || number.starts_with("1:");
     if keeps_version && (is_pair || revision == "v1") { rest } else { name }
 }
 
@@ -158,6 +159,20 @@ fn strip_vendor_words(key: &str) -> String {
     }
     let named = |(vendor, family): &(&str, &str)| key.strip_prefix(vendor).filter(|rest| rest.starts_with(family));
     DASH_VENDORS.iter().find_map(named).unwrap_or(key).to_owned()
+}
+
+/// Families that some hosts glue to their version (`glm5.2`, `llama3-3-70b`), and Qwen, which is written in one.
+fn space_family(key: &str) -> String {
+    let (first, rest) = key.split_once('-').unwrap_or((key, ""));
+    let join = |first: &str| if rest.is_empty() { first.to_owned() } else { format!("{first}-{rest}") };
+    if first == "qwen" && rest.split('-').next().is_some_and(|word| is_number(word) && word.len() == 1) {
+        return format!("qwen{rest}");
+    }
+    let glued = ["glm", "llama", "gemma"].iter().find_map(|family| Some((*family, first.strip_prefix(family)?)));
+    match glued {
+        Some((family, version)) if is_number(version) => join(&format!("{family}-{version}")),
+        _ => key.to_owned(),
+    }
 }
 
 /// Claude's families.

@@ -113,7 +113,7 @@ fn as_of(path: &Path, files: &[(PathBuf, String)], now: DateTime<Utc>) -> Option
 }
 
 /// Turns bodies, in path order, into one reading without as-of.
-fn read_bodies(bodies: &[Body], display: &str) -> Reading {
+pub(super) fn read_bodies(bodies: &[Body], display: &str) -> Reading {
     let mut note = SourceNote::new(SourceId::Market, SourceState::Fresh);
     note.digest = Some(digest(bodies));
     match pages(bodies) {

@@ -56,7 +56,7 @@ pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<RetirementRo
 }
 
 /// Turns one body into rows and a note without as-of.
-fn read_body(body: &Body) -> (Vec<RetirementRow>, SourceNote) {
+pub(super) fn read_body(body: &Body) -> (Vec<RetirementRow>, SourceNote) {
     let mut note = SourceNote::new(SourceId::Retirements, SourceState::Fresh);
     note.digest = Some(Digest::of(&body.bytes));
     let entries = match body.parse::<Loose<Entries<Object<Entry>>>>() {

@@ -6,3 +6,6 @@ mod body;
 pub mod litellm;
 mod loose;
 pub mod models_dev;
+
+#[cfg(test)]
+mod tests;

@@ -97,7 +97,7 @@ pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<CatalogueOff
 }
 
 /// Turns one body into offers and a note without as-of.
-fn read_body(body: &Body) -> (Vec<CatalogueOffer>, SourceNote) {
+pub(super) fn read_body(body: &Body) -> (Vec<CatalogueOffer>, SourceNote) {
     let mut note = SourceNote::new(SourceId::Catalogues, SourceState::Fresh);
     note.digest = Some(Digest::of(&body.bytes));
     let providers = match body.parse::<Loose<Entries<Object<Provider>>>>() {
