@@ -216,3 +216,34 @@ fn names_of(row: &Value) -> Vec<(&'static str, String)> {
     ];
     keys.into_iter().flat_map(|(source, key)| many(source, key)).collect()
 }
+
+#[test]
+fn an_end_date_belongs_to_one_offer_and_its_successor_is_a_real_model() {
+    let Some(shared) = shared() else { return };
+    let handed = handed(&shared);
+    // Handed case MK-E09: direct on 2026-11-30, the same model on Bedrock in April, Google AI and Vertex on different days.
+    let expected = [
+        ("claude-sonnet-4-5", "anthropic", "2026-11-30", "claude-sonnet-4-5", "claude-sonnet-5-5"),
+        ("azure_ai/claude-sonnet-4-5", "azure", "2026-11-30", "claude-sonnet-4-5", "claude-sonnet-5-5"),
+        (
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+            "amazon-bedrock",
+            "2027-04-08",
+            "claude-sonnet-4-5",
+            "claude-sonnet-5-5",
+        ),
+        ("gemini/gemini-2.5-pro", "google", "2026-12-01", "gemini-2.5-pro", "gemini-3.8-flash"),
+        ("gemini-2.5-pro", "google-vertex", "2026-10-20", "gemini-2.5-pro", "gemini-3.8-flash"),
+        ("gpt-5", "openai", "2026-12-11", "gpt-5", "gpt-5.6-sol"),
+    ];
+    for (key, provider, ends, model, successor) in expected {
+        let row = &handed.retirements[key];
+        assert_eq!((row.provider.as_str(), row.ends.expect("a date").to_string().as_str()), (provider, ends), "{key}");
+        let names = |found: &pool_review::identity::Resolution| found.model().map(ToString::to_string);
+        assert_eq!(names(&handed.identity.retirement(row)).as_deref(), Some(model), "{key}");
+        let next = handed.identity.successor(row).expect("a successor");
+        assert_eq!(names(&next).as_deref(), Some(successor), "{key}");
+    }
+    assert!(handed.retirements["claude-sonnet-4-5"].stated_by.is_some(), "the date has a source");
+    assert!(handed.retirements["vertex_ai/claude-sonnet-5"].stated_by.is_none(), "this one has none: weak");
+}

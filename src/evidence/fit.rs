@@ -188,6 +188,9 @@ pub struct Fit {
     pub candidates: Vec<CandidateFit>,
     /// Front of the rated members, cheapest first.
     pub front_now: Vec<String>,
+    /// Members without standing or bill, in pool order: what was compared without them is not the whole pool, and with an
+    /// unrated lead no bar but dominance can be cleared. Such a pool is not shown to be aligned.
+    pub unrated_members: Vec<String>,
     /// Best candidate that belongs and does not fit; `None` without one, or without a rated lead.
     pub nearest_miss: Option<NearestMiss>,
     /// What the candidates amount to.
@@ -221,6 +224,8 @@ pub fn latest_model(
     let points: Vec<Point> = members.iter().filter_map(MarketValues::point).collect();
     let best_q = members.iter().filter_map(|member| member.q).max_by(f64::total_cmp);
     let front_now = front(&points).iter().map(|point| point.id.clone()).collect();
+    let is_unrated = |member: &&MarketValues| member.point().is_none();
+    let unrated_members = members.iter().filter(is_unrated).map(|member| member.id.clone()).collect();
     let pool = Pool { members, points, best_q, tokens, stake, params };
     let fits: Vec<CandidateFit> = candidates.iter().map(|candidate| pool.judge(candidate)).collect();
     let outcome_of = |fit: &CandidateFit| match fit.code {
@@ -230,7 +235,7 @@ pub fn latest_model(
     };
     let outcome = fits.iter().map(outcome_of).max().unwrap_or(FitOutcome::NothingFits);
     let nearest_miss = pool.nearest_miss(candidates, &fits);
-    Fit { candidates: fits, front_now, nearest_miss, outcome }
+    Fit { candidates: fits, front_now, unrated_members, nearest_miss, outcome }
 }
 
 impl Pool<'_> {
@@ -345,4 +350,65 @@ impl Pool<'_> {
 /// One value over another; `None` when either is unknown or the divisor is 0.
 fn ratio(own: Option<f64>, other: Option<f64>) -> Option<f64> {
     own.zip(other).filter(|(_, other)| *other > 0.0).map(|(own, other)| own / other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model with these market values.
+    fn values(id: &str, bill: f64, q: f64, speed: Option<f64>) -> MarketValues {
+        MarketValues { id: id.to_owned(), bill: Some(bill), q: Some(q), speed, imputed: 0 }
+    }
+
+    /// A held, allowed, capable candidate ten days old.
+    fn candidate(values: MarketValues) -> Candidate {
+        Candidate { values, age_days: 10.0, has_home: true, is_allowed: true, is_capable: true }
+    }
+
+    /// The fit of one candidate to a lead at bill 1, q 60, 50 tokens per second.
+    fn fit_of(candidate: Candidate) -> Fit {
+        latest_model(&[values("lead", 1.0, 60.0, Some(50.0))], &[candidate], 1e6, 10.0, &FitParams::default())
+    }
+
+    #[test]
+    fn a_fit_is_judged_by_policy_then_home_then_age() {
+        let better = candidate(values("new", 1.5, 70.0, None));
+        let code = |candidate: Candidate| fit_of(candidate).candidates[0].code;
+        let young = Candidate { age_days: 2.9, ..better.clone() };
+        let homeless = Candidate { has_home: false, ..young.clone() };
+        let excluded = Candidate { is_allowed: false, ..homeless.clone() };
+        assert_eq!(code(excluded), FitCode::PolicyExcluded);
+        assert_eq!(code(homeless), FitCode::NoHome);
+        assert_eq!(code(young), FitCode::PendingReleaseAge);
+        assert_eq!(code(Candidate { age_days: 3.0, ..better.clone() }), FitCode::Missing);
+        assert_eq!(code(Candidate { is_capable: false, ..better }), FitCode::NotAFit);
+    }
+
+    #[test]
+    fn unknown_speed_clears_neither_the_speed_bar_nor_dominance() {
+        // 61.5 at 0.95 is under the quality bar (62) and over the price bar (0.70); only its speed could speak for it.
+        let bars = |speed| fit_of(candidate(values("new", 0.95, 61.5, speed))).candidates[0].bars.clone();
+        assert_eq!(bars(None), []);
+        assert_eq!(bars(Some(75.0)), [FitBar::Speed, FitBar::Dominates]);
+        assert_eq!(bars(Some(45.0)), [FitBar::Dominates]);
+        assert_eq!(bars(Some(44.9)), []);
+    }
+
+    #[test]
+    fn a_candidate_exactly_at_a_bar_clears_it() {
+        let bars = |bill, q| fit_of(candidate(values("new", bill, q, None))).candidates[0].bars.clone();
+        assert_eq!(bars(5.0, 62.0), [FitBar::Quality]);
+        assert_eq!(bars(0.7, 59.0), [FitBar::Price]);
+        assert_eq!(bars(0.7, 58.9), []);
+    }
+
+    #[test]
+    fn an_unrated_candidate_is_counted_and_an_unrated_lead_is_named() {
+        let unknown = MarketValues { q: None, ..values("new", 0.1, 0.0, None) };
+        let fit = fit_of(candidate(unknown.clone()));
+        assert_eq!((fit.candidates[0].code, fit.outcome), (FitCode::Unrated, FitOutcome::NothingFits));
+        let fit = latest_model(&[unknown], &[], 1e6, 10.0, &FitParams::default());
+        assert_eq!((fit.unrated_members, fit.nearest_miss), (vec!["new".to_owned()], None));
+    }
 }

@@ -162,6 +162,8 @@ fn along(from: f64, to: f64, at: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A point without imputation.
@@ -196,5 +198,51 @@ mod tests {
     fn bills_under_a_thousandth_count_as_equal_for_the_knee_and_the_last_one_is_it() {
         let result = pareto(&[point("a", 0.0001, 50.0), point("b", 0.0005, 60.0)], 1e6, 1.0);
         assert_eq!(result.knee.as_deref(), Some("b"));
+    }
+
+    /// Points on a coarse grid, so that ties happen.
+    fn points() -> impl Strategy<Value = Vec<Point>> {
+        proptest::collection::vec((0..8_u32, 0..8_u32, 0..2_usize), 1..9).prop_map(|cells| {
+            let named = cells.into_iter().enumerate();
+            named
+                .map(|(at, (bill, q, imputed))| Point {
+                    imputed,
+                    ..point(&format!("p{at}"), f64::from(bill) / 4.0, f64::from(q) * 10.0)
+                })
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_the_points_changes_nothing(points in points(), shift in 0..9_usize) {
+            let mut turned = points.clone();
+            turned.rotate_left(shift % points.len());
+            turned.reverse();
+            prop_assert_eq!(pareto(&points, 4.4e6, 10.0), pareto(&turned, 4.4e6, 10.0));
+        }
+
+        #[test]
+        fn a_dominated_point_changes_neither_front_knee_pick_nor_hull(points in points(), at in 0..9_usize, dearer in 0..3_u32, worse in 0..3_u32) {
+            prop_assume!(dearer + worse > 0);
+            let base = &points[at % points.len()];
+            let added = point("zz", base.bill + f64::from(dearer), base.q - f64::from(worse));
+            let before = pareto(&points, 4.4e6, 10.0);
+            let mut more = points.clone();
+            more.push(added);
+            let after = pareto(&more, 4.4e6, 10.0);
+            prop_assert_eq!(&before.front, &after.front);
+            prop_assert_eq!((&before.knee, &before.stake_pick, &before.hull), (&after.knee, &after.stake_pick, &after.hull));
+        }
+
+        #[test]
+        fn nobody_on_the_front_is_dominated_and_the_hull_lies_above_everybody(points in points()) {
+            let result = pareto(&points, 4.4e6, 10.0);
+            for kept in points.iter().filter(|point| result.front.contains(&point.id)) {
+                let beats = |other: &&Point| other.bill <= kept.bill && other.q > kept.q;
+                prop_assert!(!points.iter().any(|other| beats(&other)));
+            }
+            prop_assert!(result.hull_gap.values().all(|gap| gap.is_none_or(|gap| gap >= 0.0)));
+        }
     }
 }

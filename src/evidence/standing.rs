@@ -40,16 +40,15 @@ pub struct Standings {
 /// Standings of the set under a role mix (index name → weight). It depends on the set, never on its order. An index that
 /// nobody has, or on which nobody is above 0, takes no part; an index of weight 0 helps to impute and is never imputed.
 pub fn standings(models: &[Rated], weights: &BTreeMap<String, f64>) -> Standings {
-    let known: Vec<&Rated> = models.iter().collect();
     let maxima: BTreeMap<String, f64> = weights
         .keys()
         .filter_map(|name| {
-            let values = known.iter().filter_map(|model| model.indices.get(name).copied());
+            let values = models.iter().filter_map(|model| model.indices.get(name).copied());
             values.max_by(f64::total_cmp).map(|largest| (name.clone(), largest))
         })
         .collect();
     let dropped = weights.keys().filter(|name| !maxima.contains_key(*name)).cloned().collect();
-    let by_id = known.iter().map(|model| (model.id.clone(), standing_of(model, models, weights, &maxima))).collect();
+    let by_id = models.iter().map(|model| (model.id.clone(), standing_of(model, models, weights, &maxima))).collect();
     Standings { by_id, maxima, dropped }
 }
 
@@ -149,4 +148,69 @@ pub fn bill(prompt: Option<f64>, completion: Option<f64>, cache_read: Option<f64
     let cached = cache_read.unwrap_or(prompt);
     let usd = (1.0 - shape.cache_share) * prompt + shape.cache_share * cached + completion / shape.input_per_output;
     Some(Bill { usd_per_mtok: usd, cache_price_assumed: cache_read.is_none() && shape.cache_share > 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model with these indices.
+    fn rated(id: &str, indices: &[(&str, f64)]) -> Rated {
+        Rated {
+            id: id.to_owned(),
+            indices: indices.iter().map(|(name, points)| ((*name).to_owned(), *points)).collect(),
+        }
+    }
+
+    /// Half intelligence, half coding.
+    fn halves() -> BTreeMap<String, f64> {
+        [("intelligence", 0.5), ("coding", 0.5)].map(|(name, weight)| (name.to_owned(), weight)).into()
+    }
+
+    #[test]
+    fn with_fewer_than_three_donors_a_missing_index_takes_equal_standing() {
+        // Two donors: coding of "new" = 40 · M_coding / M_intelligence = 40 · 60 / 50 = 48, so q = 100·(40/50 + 48/60)/2 = 80.
+        let models = [
+            rated("a", &[("intelligence", 50.0), ("coding", 60.0)]),
+            rated("b", &[("intelligence", 30.0), ("coding", 20.0)]),
+            rated("new", &[("intelligence", 40.0)]),
+        ];
+        let got = standings(&models, &halves());
+        assert_eq!((got.by_id["new"].index, got.by_id["new"].q), (Some(44.0), Some(80.0)));
+        assert_eq!(got.by_id["new"].imputed, ["coding"]);
+    }
+
+    #[test]
+    fn a_model_without_any_index_has_no_standing_and_an_index_nobody_has_is_dropped() {
+        let models = [rated("a", &[("intelligence", 50.0)]), rated("bare", &[])];
+        let got = standings(&models, &halves());
+        assert_eq!(got.dropped, ["coding"]);
+        assert_eq!(got.by_id["a"], Standing { index: Some(50.0), q: Some(100.0), imputed: vec![] });
+        assert_eq!(got.by_id["bare"], Standing::default());
+    }
+
+    #[test]
+    fn the_order_of_the_models_changes_nothing() {
+        let mut models = vec![
+            rated("a", &[("intelligence", 50.0), ("coding", 60.0)]),
+            rated("b", &[("intelligence", 30.1), ("coding", 20.3)]),
+            rated("c", &[("intelligence", 41.7), ("coding", 33.3)]),
+            rated("d", &[("coding", 12.9)]),
+            rated("e", &[("intelligence", 22.2)]),
+            rated("f", &[("intelligence", 47.1), ("coding", 51.3)]),
+        ];
+        let before = standings(&models, &halves());
+        models.reverse();
+        assert_eq!(before, standings(&models, &halves()));
+    }
+
+    #[test]
+    fn an_unknown_price_is_no_bill_and_not_a_free_one() {
+        let shape = TaskShape { cache_share: 0.0, input_per_output: 10.0 };
+        assert_eq!(bill(None, Some(1.0), Some(0.1), shape), None);
+        assert_eq!(bill(Some(1.0), None, Some(0.1), shape), None);
+        // Nothing is read from cache, so a missing cache price is no assumption: 1 + 5/10 = 1.5.
+        let got = bill(Some(1.0), Some(5.0), None, shape);
+        assert_eq!(got, Some(Bill { usd_per_mtok: 1.5, cache_price_assumed: false }));
+    }
 }

@@ -5,6 +5,8 @@
 mod aliases;
 mod link;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -144,7 +144,7 @@ fn is_provider_prefix(prefix: &str, stated: Option<&str>) -> bool {
 const FAMILIES: [(&str, &str); 3] = [("vertex_ai", "google-vertex"), ("bedrock", "amazon-bedrock"), ("azure", "azure")];
 
 /// `LiteLLM` spelling → models.dev spelling, where a change of `_` to `-` does not do it.
-const SPELLINGS: [(&str, &str); 26] = [
+const SPELLINGS: [(&str, &str); 24] = [
     ("amazon-nova", "nova"),
     ("amazon_nova", "nova"),
     ("bigmodel", "zhipuai"),
@@ -168,8 +168,6 @@ const SPELLINGS: [(&str, &str); 26] = [
     ("text-completion-openai", "openai"),
     ("together_ai", "togetherai"),
     ("vercel_ai_gateway", "vercel"),
-    ("volcengine", "volcengine"),
-    ("xai", "xai"),
     ("xiaomi_mimo", "xiaomi"),
 ];
 
