@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
-use super::facts::{Fact, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, RunFact};
+use super::facts::{Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, RunFact};
 use super::ledger::Past;
 use super::settle::Settlement;
 use crate::verdict::{Baseline, CheckReport, Counts, Finding, PoolReport, Report, Verdict};
-use crate::vocabulary::{Digest, SourceState};
+use crate::vocabulary::SourceState;
 
 /// Fills `previous_run`, `counts`, and `state` and `since` of every pool and check. An outcome is its verdict with the
 /// codes, verdicts and subjects of its findings; numbers do not enter, or every run would move.
@@ -20,7 +18,7 @@ pub fn compare(report: &mut Report, past: &Past) {
         for check in &mut pool.checks {
             let key = (id.clone(), Some(check.check.as_str().to_owned()));
             (check.state, check.since) =
-                relate(past.outcomes.get(&key), check.verdict, &signature(check), &report.run_id);
+                relate(past.outcomes.get(&key), check.verdict, &finding_keys(check), &report.run_id);
             count(&mut counts, check.state);
         }
         relate_pool(pool, past, &report.run_id);
@@ -50,10 +48,10 @@ pub fn run_facts(
 }
 
 /// State and since of one outcome.
-fn relate(known: Option<&OutcomeFact>, verdict: Verdict, signature: &str, run: &str) -> (Baseline, String) {
+fn relate(known: Option<&OutcomeFact>, verdict: Verdict, findings: &[FindingKey], run: &str) -> (Baseline, String) {
     match known {
         None => (Baseline::New, run.to_owned()),
-        Some(known) if known.verdict == verdict && known.signature == signature => {
+        Some(known) if known.verdict == verdict && known.findings == findings => {
             (Baseline::Unchanged, known.since.clone())
         }
         Some(_) => (Baseline::Updated, run.to_owned()),
@@ -63,7 +61,7 @@ fn relate(known: Option<&OutcomeFact>, verdict: Verdict, signature: &str, run: &
 /// State and since of a pool: its verdict's since, and moved as soon as one of its checks moved.
 fn relate_pool(pool: &mut PoolReport, past: &Past, run: &str) {
     let key = (pool.id.as_str().to_owned(), None);
-    (pool.state, pool.since) = relate(past.outcomes.get(&key), pool.verdict, "", run);
+    (pool.state, pool.since) = relate(past.outcomes.get(&key), pool.verdict, &[], run);
     let is_still = pool.checks.iter().all(|check| check.state == Baseline::Unchanged);
     if pool.state == Baseline::Unchanged && !is_still {
         pool.state = Baseline::Updated;
@@ -80,16 +78,17 @@ fn count(counts: &mut Counts, state: Baseline) {
     }
 }
 
-/// Eight bytes of the digest over what the findings of a check say, in no order.
-fn signature(check: &CheckReport) -> String {
-    let one = |finding: &Finding| {
-        let verdict = finding.verdict.map_or("note", Verdict::as_str);
-        json!([finding.code, verdict, finding.subject, finding.counterpart])
+/// What the findings of a check say, sorted.
+fn finding_keys(check: &CheckReport) -> Vec<FindingKey> {
+    let key = |finding: &Finding| FindingKey {
+        code: finding.code.to_owned(),
+        verdict: finding.verdict.map_or("note", Verdict::as_str).to_owned(),
+        subject: finding.subject.clone(),
+        counterpart: finding.counterpart.clone(),
     };
-    let mut findings: Vec<String> = check.findings.iter().map(|finding| one(finding).to_string()).collect();
-    findings.sort();
-    let digest = Digest::of_json(&json!(findings));
-    digest.as_str().trim_start_matches("sha256:")[..16].to_owned()
+    let mut keys: Vec<FindingKey> = check.findings.iter().map(key).collect();
+    keys.sort();
+    keys
 }
 
 /// The outcomes of a pool that moved in this run.
@@ -97,9 +96,9 @@ fn moved(pool: &PoolReport) -> Vec<OutcomeFact> {
     let id = pool.id.as_str();
     let own = pool.checks.iter().filter_map(|check| {
         let state = moved_state(check.state)?;
-        Some(outcome(id, Some(check.check.as_str()), state, check.verdict, signature(check), &check.since))
+        Some(outcome(id, Some(check.check.as_str()), state, check.verdict, finding_keys(check), &check.since))
     });
-    let whole = moved_state(pool.state).map(|state| outcome(id, None, state, pool.verdict, String::new(), &pool.since));
+    let whole = moved_state(pool.state).map(|state| outcome(id, None, state, pool.verdict, Vec::new(), &pool.since));
     whole.into_iter().chain(own).collect()
 }
 
@@ -118,11 +117,11 @@ fn outcome(
     check: Option<&str>,
     state: OutcomeState,
     verdict: Verdict,
-    signature: String,
+    findings: Vec<FindingKey>,
     since: &str,
 ) -> OutcomeFact {
     let check = check.map(str::to_owned);
-    OutcomeFact { pool: pool.to_owned(), check, state, verdict, signature, since: since.to_owned() }
+    OutcomeFact { pool: pool.to_owned(), check, state, verdict, findings, since: since.to_owned() }
 }
 
 /// The outcomes of the past that this report does not have, as absent ones, in key order.

@@ -58,6 +58,19 @@ pub enum OutcomeState {
     Absent,
 }
 
+/// What one finding says, without its numbers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct FindingKey {
+    /// Its code.
+    pub code: String,
+    /// Its verdict; `note` changes none.
+    pub verdict: String,
+    /// Whom it is about.
+    pub subject: String,
+    /// The other side, or empty.
+    pub counterpart: String,
+}
+
 /// The outcome of one check of one pool, or of the pool as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeFact {
@@ -69,8 +82,8 @@ pub struct OutcomeFact {
     pub state: OutcomeState,
     /// Its verdict; of an absent one the last.
     pub verdict: Verdict,
-    /// Digest of codes, verdicts and subjects of its findings.
-    pub signature: String,
+    /// What its findings say, in no order of importance; numbers do not enter, or every run would move.
+    pub findings: Vec<FindingKey>,
     /// The run where it began.
     pub since: String,
 }

@@ -50,6 +50,10 @@ pub struct Past {
     pub proposals: BTreeMap<String, ProposalFact>,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
+    /// When the run before reviewed.
+    previous_at: Option<DateTime<Utc>>,
+    /// Source → its digest (or how its reading ended) in the run before.
+    sources: BTreeMap<String, String>,
 }
 
 impl Past {
@@ -58,10 +62,30 @@ impl Past {
         self.first_seen.get(model).copied()
     }
 
+    /// When the run before reviewed; `None` without one.
+    pub fn previous_at(&self) -> Option<DateTime<Utc>> {
+        self.previous_at
+    }
+
+    /// The digest of a source in the run before, or how its reading ended.
+    pub fn source_digest(&self, source: &str) -> Option<&str> {
+        self.sources.get(source).map(String::as_str)
+    }
+
+    /// What the findings of a check of a pool said at the run before.
+    pub fn findings(&self, pool: &str, check: &str) -> impl Iterator<Item = &FindingKey> {
+        let outcome = self.outcomes.get(&(pool.to_owned(), Some(check.to_owned())));
+        outcome.into_iter().flat_map(|outcome| &outcome.findings)
+    }
+
     /// Takes one event in.
     fn take(&mut self, event: &Event) {
         match &event.fact {
-            Some(Fact::Run(_) | Fact::Rerun(_)) => self.previous_run = Some(event.run.clone()),
+            Some(Fact::Run(run) | Fact::Rerun(run)) => {
+                self.previous_run = Some(event.run.clone());
+                self.previous_at = DateTime::parse_from_rfc3339(&event.at).ok().map(|at| at.to_utc());
+                self.sources.clone_from(&run.sources);
+            }
             Some(Fact::Outcome(outcome)) => self.take_outcome(outcome),
             Some(Fact::Proposal(proposal)) => {
                 self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());

@@ -11,6 +11,8 @@ mod settle;
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent};
 pub use compare::{compare, run_facts};
-pub use facts::{Fact, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact};
+pub use facts::{
+    Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,
+};
 pub use ledger::{Event, Ledger, Past};
 pub use settle::{Settlement, settle_proposals};

@@ -99,10 +99,13 @@ fn dangling(
         (Some(ConsumerTarget::Unreadable(text)), _) => {
             Sentence::new().name(text).own(" is no reference that can be read without resolving it")
         }
-        (_, Some(pool)) if !pools.reports.contains_key(pool) => Sentence::new().own("it names the pool ").name(pool).own(", which does not exist"),
-        (Some(ConsumerTarget::Pool(_)), Some(pool)) if !pools.offers.contains_key(pool) => {
-            Sentence::new().own("it names the pool ").name(pool).own(", which resolves to no model and is never registered")
+        (_, Some(pool)) if !pools.reports.contains_key(pool) => {
+            Sentence::new().own("it names the pool ").name(pool).own(", which does not exist")
         }
+        (Some(ConsumerTarget::Pool(_)), Some(pool)) if !pools.offers.contains_key(pool) => Sentence::new()
+            .own("it names the pool ")
+            .name(pool)
+            .own(", which resolves to no model and is never registered"),
         _ => return None,
     };
     let mut found = finding(id, consumer, "dangling_consumer", Some(Verdict::Misaligned));
@@ -122,7 +125,9 @@ fn dropped_variant(id: &PoolId, consumer: &Consumer, pool: Option<&PoolId>, pool
     let mut found = finding(id, consumer, "dropped_variant", Some(Verdict::Watch));
     found.why = Sentence::new().own("it asks ").name(pool).own(" for the effort ").name(variant);
     found.why = if offered.is_empty() {
-        found.why.own(", but the pool offers none (a member is pinned, or they share none), so it is dropped at send time")
+        found
+            .why
+            .own(", but the pool offers none (a member is pinned, or they share none), so it is dropped at send time")
     } else {
         found.why.own(", but the pool offers only ").names(offered).own(", so it is dropped at send time")
     };
@@ -143,14 +148,20 @@ fn checks(judged: Option<&PoolReport>, findings: Vec<Finding>) -> Vec<CheckRepor
 }
 
 /// One check of a consumer.
-fn by_reference(check: CheckId, judged: Option<&PoolReport>, of_pool: Option<&CheckReport>, findings: Vec<Finding>) -> CheckReport {
+fn by_reference(
+    check: CheckId,
+    judged: Option<&PoolReport>,
+    of_pool: Option<&CheckReport>,
+    findings: Vec<Finding>,
+) -> CheckReport {
     let own = Verdict::worst(findings.iter().filter_map(|finding| finding.verdict));
     let verdict = Verdict::worst(own.into_iter().chain(of_pool.map(|report| report.verdict)));
     let summary = match judged {
         Some(judged) => Sentence::new().own("as its pool ").name(&judged.id),
         None => Sentence::from("no pool to judge"),
     };
-    let own_why = findings.iter().find(|finding| finding.verdict.is_some() && finding.verdict == own).map(|f| f.why.clone());
+    let own_why =
+        findings.iter().find(|finding| finding.verdict.is_some() && finding.verdict == own).map(|f| f.why.clone());
     CheckReport {
         check,
         verdict: verdict.unwrap_or(Verdict::InsufficientEvidence),

@@ -12,8 +12,8 @@ use crate::sources::market::{artificial_analysis, litellm, models_dev};
 use crate::sources::pools::{openchamber, opencode, read_config};
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
-    CatalogueOffer, Digest, FleetConfig, HomeId, MarketModel, ModelId, QuotaHome, RetirementRow, ScorecardRow, SourceId,
-    SourceNote, SourceState, SpeedRow,
+    CatalogueOffer, Digest, FleetConfig, HomeId, MarketModel, ModelId, QuotaHome, RetirementRow, ScorecardRow,
+    SourceId, SourceNote, SourceState, SpeedRow,
 };
 
 /// The canonical config, read and validated before anything is written.
@@ -79,16 +79,20 @@ pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: 
         None => (Vec::new(), None, SourceNote::not_configured(SourceId::Market)),
     };
     let market = settle(market, note, ages.market, now, &mut notes);
-    let (offers, note) = read(data.catalogues.as_ref(), SourceId::Catalogues, |path| models_dev::read(&at(path).0, &at(path).1, now));
+    let (offers, note) =
+        read(data.catalogues.as_ref(), SourceId::Catalogues, |path| models_dev::read(&at(path).0, &at(path).1, now));
     let (identity, alias_remarks) = identity(workspace, settings, &offers);
     let offers = settle(offers, note, ages.catalogues, now, &mut notes);
-    let (rows, note) = read(data.retirements.as_ref(), SourceId::Retirements, |path| litellm::read(&at(path).0, &at(path).1, now));
+    let (rows, note) =
+        read(data.retirements.as_ref(), SourceId::Retirements, |path| litellm::read(&at(path).0, &at(path).1, now));
     let retirements = settle(rows, note, ages.retirements, now, &mut notes);
     let (rows, note) = read(data.speeds.as_ref(), SourceId::Speeds, |path| speeds::read(&at(path).0, &at(path).1, now));
     let speeds = settle(rows, note, ages.speeds, now, &mut notes);
-    let (rows, note) = read(data.sessions.as_ref(), SourceId::Sessions, |path| scorecards::read(&at(path).0, &at(path).1, now));
+    let (rows, note) =
+        read(data.sessions.as_ref(), SourceId::Sessions, |path| scorecards::read(&at(path).0, &at(path).1, now));
     let cards = settle(rows, note, ages.sessions, now, &mut notes);
-    let (homes, note) = read(data.quotas.as_ref(), SourceId::Quotas, |path| quotas::read(&at(path).0, &at(path).1, now));
+    let (homes, note) =
+        read(data.quotas.as_ref(), SourceId::Quotas, |path| quotas::read(&at(path).0, &at(path).1, now));
     notes.push(note);
     if let Some(note) = notes.iter_mut().find(|note| note.source == SourceId::Catalogues) {
         note.remarks.extend(alias_remarks);
@@ -124,7 +128,13 @@ fn read<T>(
 }
 
 /// Settles the age of a source and gives its rows if they may be used.
-fn settle<T>(rows: Vec<T>, mut note: SourceNote, max_age: f64, now: DateTime<Utc>, notes: &mut Vec<SourceNote>) -> Vec<T> {
+fn settle<T>(
+    rows: Vec<T>,
+    mut note: SourceNote,
+    max_age: f64,
+    now: DateTime<Utc>,
+    notes: &mut Vec<SourceNote>,
+) -> Vec<T> {
     note.settle_age(now, max_age);
     let is_usable = note.is_usable();
     if !is_usable {
@@ -137,7 +147,8 @@ fn settle<T>(rows: Vec<T>, mut note: SourceNote, max_age: f64, now: DateTime<Utc
 /// Reads the categories into the config. A file that is configured and unreadable blocks them; pools go on.
 fn categories(workspace: &Path, settings: &Settings, config: &mut FleetConfig, now: DateTime<Utc>) -> SourceNote {
     let Some(path) = &settings.config.openchamber else { return SourceNote::not_configured(SourceId::Categories) };
-    let read = read_config(&workspace.join(path), &shown(path)).and_then(|file| openchamber::parse(&file).map(|c| (file, c)));
+    let read =
+        read_config(&workspace.join(path), &shown(path)).and_then(|file| openchamber::parse(&file).map(|c| (file, c)));
     match read {
         Err(reason) => SourceNote::failed(SourceId::Categories, reason),
         Ok((file, parsed)) => {
@@ -161,7 +172,8 @@ fn identity(workspace: &Path, settings: &Settings, offers: &[CatalogueOffer]) ->
         Err(reason) => (Identity::new(None, offers).0, vec![format!("alias file not read: {reason}")]),
         Ok(file) => {
             let (identity, rejects) = Identity::new(Some((&file.text, &display)), offers);
-            let remark = |reject: &crate::vocabulary::Reject| format!("alias line not used: {} {}", reject.place, reject.reason);
+            let remark =
+                |reject: &crate::vocabulary::Reject| format!("alias line not used: {} {}", reject.place, reject.reason);
             (identity, rejects.iter().map(remark).collect())
         }
     }
@@ -169,7 +181,8 @@ fn identity(workspace: &Path, settings: &Settings, offers: &[CatalogueOffer]) ->
 
 /// The canonical models of the config's blacklists. A name that cannot be matched bans the name itself.
 fn blacklisted(config: &FleetConfig, identity: &Identity) -> BTreeSet<ModelId> {
-    let pairs = config.blacklist.iter().flat_map(|(provider, models)| models.iter().map(move |model| (provider, model)));
+    let pairs =
+        config.blacklist.iter().flat_map(|(provider, models)| models.iter().map(move |model| (provider, model)));
     pairs
         .map(|(provider, model)| {
             identity.offer(provider, model).model().cloned().unwrap_or_else(|| ModelId::new(model.to_lowercase()))

@@ -44,6 +44,9 @@ impl<'a> Memory<'a> {
         let is_new_snapshot = self.past.source_digest("catalogues").is_some_and(|known| Some(known) != catalogue);
         let findings = self.past.findings(pool.as_str(), CheckId::Structure.as_str());
         let unknown = findings.filter(|finding| finding.code == "unknown_member");
-        unknown.filter(|finding| is_new_snapshot || finding.verdict == "misaligned").map(|f| f.subject.clone()).collect()
+        unknown
+            .filter(|finding| is_new_snapshot || finding.verdict == "misaligned")
+            .map(|f| f.subject.clone())
+            .collect()
     }
 }

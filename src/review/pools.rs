@@ -12,7 +12,8 @@ use crate::evidence::{Requirements, TierNumbers};
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingInput, Rule};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
-    CheckId, Consumer, ConsumerTarget, FleetConfig, PoolId, RouteDef, RouteTarget, Selection, SourceId, TargetKind, TargetRef, Tier,
+    CheckId, Consumer, ConsumerTarget, FleetConfig, PoolId, RouteDef, RouteTarget, Selection, SourceId, TargetKind,
+    TargetRef, Tier,
 };
 
 /// A pool before its evidence is assembled.
@@ -34,7 +35,12 @@ pub(super) fn effective(config: &FleetConfig) -> Vec<&RouteDef> {
 }
 
 /// Every pool that is judged: by tier, then by id, so that no order of keys shows; pools of one last.
-pub(super) fn plan(gathered: &Gathered, settings: &Settings, catalogue: Option<&Catalogue>, now_ms: i64) -> Vec<Planned> {
+pub(super) fn plan(
+    gathered: &Gathered,
+    settings: &Settings,
+    catalogue: Option<&Catalogue>,
+    now_ms: i64,
+) -> Vec<Planned> {
     let model_of = |target: &TargetRef| gathered.identity.offer(&target.provider, &target.model).model().cloned();
     let input = RingInput { config: &gathered.config, catalogue, settings, model_of: &model_of, now_ms };
     let planned = |route: RouteDef, is_single: bool| Planned {
@@ -43,9 +49,11 @@ pub(super) fn plan(gathered: &Gathered, settings: &Settings, catalogue: Option<&
         route,
         is_single,
     };
-    let mut pools: Vec<Planned> = effective(&gathered.config).into_iter().map(|route| planned(route.clone(), false)).collect();
+    let mut pools: Vec<Planned> =
+        effective(&gathered.config).into_iter().map(|route| planned(route.clone(), false)).collect();
     pools.sort_by(|a, b| (a.tier.0, &a.route.id).cmp(&(b.tier.0, &b.route.id)));
-    let mut singles: Vec<Planned> = gathered.config.consumers.iter().filter_map(single).map(|route| planned(route, true)).collect();
+    let mut singles: Vec<Planned> =
+        gathered.config.consumers.iter().filter_map(single).map(|route| planned(route, true)).collect();
     singles.sort_by(|a, b| a.route.id.cmp(&b.route.id));
     pools.extend(singles);
     pools
@@ -138,10 +146,14 @@ fn consumers_of(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<Strin
                 _ => false,
             }
     });
-    let nests = |planned: &&Planned| planned.route.targets.iter().any(|t| matches!(&t.kind, TargetKind::Pool { id: nested, .. } if nested == id));
+    let nests = |planned: &&Planned| {
+        planned.route.targets.iter().any(|t| matches!(&t.kind, TargetKind::Pool { id: nested, .. } if nested == id))
+    };
     let parents = all.iter().filter(nests).filter(|planned| planned.route.id != *id);
-    let mut names: Vec<String> =
-        direct.map(|consumer| consumer.id.clone()).chain(parents.map(|planned| format!("pool/{}", planned.route.id))).collect();
+    let mut names: Vec<String> = direct
+        .map(|consumer| consumer.id.clone())
+        .chain(parents.map(|planned| format!("pool/{}", planned.route.id)))
+        .collect();
     names.sort();
     names.dedup();
     names

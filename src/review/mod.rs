@@ -1,0 +1,262 @@
+//! THE FLOW. Read this first: gather → assemble → judge → compare. It reads sources and the past, decides, and gives a
+//! report; it writes nothing.
+
+mod consumers;
+pub mod gather;
+mod memory;
+mod pools;
+mod proposals;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde_json::Value;
+
+use crate::checks::judge_pool;
+use crate::evidence::PoolEvidence;
+use crate::evidence::assemble::{HomeFacts, World, assemble};
+use crate::evidence::attribution::{Attribution, RowLimits};
+use crate::evidence::book::Book;
+use crate::evidence::windows::WindowRules;
+use crate::history::{Past, Settlement, compare, settle_proposals};
+use crate::ring::Catalogue;
+use crate::settings::Settings;
+use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
+use crate::vocabulary::{CheckId, PoolId, ProviderId, SourceId, SourceState};
+use gather::{Gathered, readiness};
+pub use memory::Memory;
+use pools::Planned;
+
+/// The instant of a run and what follows from it.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// The review instant.
+    pub now: DateTime<Utc>,
+    /// Whether it comes from `frozen_now`.
+    pub is_frozen: bool,
+    /// The next due instant of the schedule.
+    pub next_due: Option<DateTime<Utc>>,
+}
+
+impl Clock {
+    /// The run id: `now` in UTC as `20261129T120000Z`.
+    pub fn run_id(&self) -> String {
+        self.now.format("%Y%m%dT%H%M%SZ").to_string()
+    }
+}
+
+/// What one review has to say, compared with the past and settled.
+pub struct Reviewed {
+    /// The report.
+    pub report: Report,
+    /// What became of every proposal.
+    pub settlement: Settlement,
+    /// Every model this run saw, for the first-seen memory.
+    pub models: BTreeSet<String>,
+}
+
+/// Judges everything that was gathered. `stored` reads the file of an open proposal.
+pub fn review(
+    gathered: &Gathered,
+    settings: &Settings,
+    past: &Past,
+    clock: Clock,
+    stored: impl Fn(&str) -> Option<Value>,
+) -> Reviewed {
+    let catalogue = catalogue(gathered);
+    let memory = Memory::new(past, clock.now);
+    let planned = pools::plan(gathered, settings, catalogue.as_ref(), clock.now.timestamp_millis());
+    let book = Book::build(&gathered.identity, &gathered.market, &gathered.offers, &gathered.retirements);
+    let limits = row_limits(settings);
+    let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
+    let mut reports = {
+        let homes = homes(settings);
+        let readiness = readiness(&gathered.notes);
+        let first_seen = |model: &_| memory.first_seen(model);
+        let world = World {
+            now: clock.now,
+            identity: &gathered.identity,
+            book: &book,
+            market: (gathered.index_version.clone(), as_of(gathered, SourceId::Market)),
+            catalogue: catalogue.as_ref(),
+            attribution: &attribution,
+            quotas: &gathered.quotas,
+            homes: &homes,
+            readiness: &readiness,
+            blacklisted: &gathered.blacklisted,
+            first_seen: &first_seen,
+            window_rules: window_rules(settings),
+        };
+        let judge = |pool: &Planned| {
+            let evidence = assemble(&world, pools::input(pool, &planned, gathered, settings, &memory));
+            pool_report(pool, &evidence, settings)
+        };
+        planned.iter().map(judge).collect::<Vec<PoolReport>>()
+    };
+    reports.extend(consumer_rows(gathered, &planned, &reports));
+    let maker = proposals::Maker { gathered, settings, catalogue: catalogue.as_ref(), past, now: clock.now };
+    let fresh = maker.make(&mut reports);
+    let blocked = blocked_checks(&reports);
+    let settlement = settle_proposals(fresh, past, clock.now, stored, |pool, check| {
+        blocked.contains(&(pool.to_owned(), check.to_owned()))
+    });
+    let mut report = report(gathered, settings, clock, reports, &settlement);
+    report.unmatched = unmatched(&book, &attribution);
+    report.remarks = remarks(settings, &planned);
+    compare(&mut report, past);
+    let models = book.models().into_iter().map(ToString::to_string).collect();
+    Reviewed { report, settlement, models }
+}
+
+/// The catalogue, if it may be used.
+fn catalogue(gathered: &Gathered) -> Option<Catalogue> {
+    let is_usable = gathered.notes.iter().any(|note| note.source == SourceId::Catalogues && note.is_usable());
+    is_usable.then(|| Catalogue::of_offers(&gathered.offers))
+}
+
+/// The as-of time of a source.
+fn as_of(gathered: &Gathered, source: SourceId) -> Option<DateTime<Utc>> {
+    gathered.notes.iter().find(|note| note.source == source)?.as_of
+}
+
+/// Which rows count.
+fn row_limits(settings: &Settings) -> RowLimits {
+    RowLimits {
+        max_age_days: settings.thresholds.rows.max_age_days,
+        mature_hours: settings.thresholds.rows.mature_hours,
+        idle_days: settings.thresholds.sizing.idle_days,
+    }
+}
+
+/// The rules of the windows.
+fn window_rules(settings: &Settings) -> WindowRules {
+    let windows = &settings.thresholds.windows;
+    WindowRules {
+        gap: windows.gap,
+        gap_high: windows.gap_high,
+        cash_usd: windows.cash_usd,
+        flag_literal_picture: windows.flag_literal_picture,
+        ..WindowRules::default()
+    }
+}
+
+/// Provider → home.
+fn homes(settings: &Settings) -> BTreeMap<ProviderId, HomeFacts> {
+    let facts = |(id, home): (&crate::vocabulary::HomeId, &crate::settings::Home)| {
+        let facts = HomeFacts {
+            home: id.clone(),
+            is_flat: home.is_plan(),
+            cash_usd_per_lead_hour: home.cash_usd_per_lead_hour,
+        };
+        home.providers.iter().map(|provider| (provider.clone(), facts.clone())).collect::<Vec<_>>()
+    };
+    settings.homes.iter().flat_map(facts).collect()
+}
+
+/// One judged pool.
+fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) -> PoolReport {
+    let checks = judge_pool(evidence, settings);
+    let rule = settings.pool_rule(&planned.route.id);
+    let ring = planned.ring.as_ref().ok();
+    PoolReport {
+        id: planned.route.id.clone(),
+        subject: if planned.is_single { Subject::Single } else { Subject::Pool },
+        tier: Some(planned.tier.0),
+        owner: rule.and_then(|rule| rule.owner.clone()),
+        verdict: Verdict::worst(checks.iter().map(|check| check.verdict)).expect("every pool is judged by every check"),
+        state: crate::verdict::Baseline::New,
+        since: String::new(),
+        members: ring.map_or_else(Vec::new, |ring| {
+            ring.members().iter().map(|member| (member.target.to_string(), member.share)).collect()
+        }),
+        lead: ring.map(|ring| ring.lead().target.to_string()),
+        checks,
+    }
+}
+
+/// Rows of categories and of consumers with a finding.
+fn consumer_rows(gathered: &Gathered, planned: &[Planned], reports: &[PoolReport]) -> Vec<PoolReport> {
+    let failed = gathered.notes.iter().find_map(|note| match &note.state {
+        SourceState::Failed(reason) if note.source == SourceId::Categories => Some(reason),
+        _ => None,
+    });
+    let by_id: BTreeMap<&PoolId, &PoolReport> = reports.iter().map(|report| (&report.id, report)).collect();
+    let offers: BTreeMap<PoolId, Vec<String>> = planned
+        .iter()
+        .filter_map(|pool| Some((pool.route.id.clone(), pool.ring.as_ref().ok()?.offers_variants().to_vec())))
+        .collect();
+    let facts = consumers::PoolFacts { reports: &by_id, offers: &offers };
+    let mut rows = consumers::rows(&gathered.config, &facts);
+    rows.extend(failed.map(|reason| consumers::unreadable_categories(reason)));
+    rows
+}
+
+/// Pool and check of everything that could not be judged.
+fn blocked_checks(reports: &[PoolReport]) -> BTreeSet<(String, String)> {
+    let of = |pool: &PoolReport| {
+        let id = pool.id.to_string();
+        let blocked = pool.checks.iter().filter(|check| check.verdict == Verdict::Blocked);
+        blocked.map(|check| (id.clone(), check.check.as_str().to_owned())).collect::<Vec<_>>()
+    };
+    reports.iter().flat_map(of).collect()
+}
+
+/// The report before it is compared.
+fn report(
+    gathered: &Gathered,
+    settings: &Settings,
+    clock: Clock,
+    pools: Vec<PoolReport>,
+    settlement: &Settlement,
+) -> Report {
+    Report {
+        run_id: clock.run_id(),
+        now: clock.now,
+        is_frozen: clock.is_frozen,
+        settings_path: settings.path.clone(),
+        setting_lines: settings.lines.clone(),
+        previous_run: None,
+        sources: gathered.notes.clone(),
+        pools,
+        proposals: settlement.open.clone(),
+        unmatched: Vec::new(),
+        index_version: gathered.index_version.clone(),
+        remarks: Vec::new(),
+        policy_digest: settings.policy.digest.to_string(),
+        next_due: clock.next_due,
+        counts: Counts::default(),
+    }
+}
+
+/// Names that could not be matched: source, name, suggestion.
+fn unmatched(book: &Book, attribution: &Attribution) -> Vec<(String, String, Option<String>)> {
+    let market = book.unmatched().iter().map(|(source, id, near)| (source.to_string(), id.clone(), near.clone()));
+    let own = attribution.unmatched().iter().map(|id| ("sessions".to_owned(), id.clone(), None));
+    market.chain(own).collect()
+}
+
+/// Remarks on the whole run: rules that apply to no pool, pools without a tier.
+fn remarks(settings: &Settings, planned: &[Planned]) -> Vec<Sentence> {
+    let ids: Vec<&PoolId> = planned.iter().map(|pool| &pool.route.id).collect();
+    let idle = settings.unmatched_rules(ids.iter().copied());
+    let idle = idle.into_iter().map(|rule| {
+        Sentence::new()
+            .own(format!("the rule at {}:{} applies to no pool: ", settings.path, rule.line))
+            .name(&rule.pattern)
+    });
+    let assumed: Vec<&PoolId> =
+        planned.iter().filter(|pool| pool.tier.1 && !pool.is_single).map(|pool| &pool.route.id).collect();
+    let assumed = (!assumed.is_empty())
+        .then(|| Sentence::new().own("no tier is set, so the numbers of workhorse are used: ").names(assumed));
+    idle.chain(assumed).collect()
+}
+
+/// An instant as it is written everywhere.
+pub fn instant(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// The check a finding id belongs to, for callers outside the flow.
+pub fn check_named(name: &str) -> Option<CheckId> {
+    crate::checks::CHECKS.iter().map(|check| check.id).find(|id| id.as_str() == name)
+}

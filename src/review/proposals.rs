@@ -1,0 +1,142 @@
+//! From findings that ask for a change to proposals: the edits are worked out, the result is parsed and rebuilt through the
+//! ring constructor, and only then may it be said. A finding whose change does not pass keeps its place and says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::gather::Gathered;
+use crate::change::{Applied, ProposeContext, apply, propose};
+use crate::history::Past;
+use crate::ring::{Catalogue, ResolvedRing, RingError, RingInput, Rule};
+use crate::settings::Settings;
+use crate::sources::pools::{openchamber, opencode};
+use crate::verdict::{Finding, Intent, PoolReport, Proposal, ProposalKind};
+use crate::vocabulary::{ConfigFile, FleetConfig, PoolId, TargetRef};
+
+/// What making proposals needs.
+pub(super) struct Maker<'a> {
+    /// Everything read.
+    pub(super) gathered: &'a Gathered,
+    /// Settings.
+    pub(super) settings: &'a Settings,
+    /// The catalogue, if it may be used.
+    pub(super) catalogue: Option<&'a Catalogue>,
+    /// The past.
+    pub(super) past: &'a Past,
+    /// The review instant.
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Maker<'_> {
+    /// The proposals of all findings, by fingerprint; findings whose change does not pass are marked with the reason.
+    pub(super) fn make(&self, pools: &mut [PoolReport]) -> Vec<Proposal> {
+        let mut proposals: BTreeMap<String, Proposal> = BTreeMap::new();
+        for finding in pools.iter_mut().flat_map(|pool| &mut pool.checks).flat_map(|check| &mut check.findings) {
+            if finding.intent.is_none() || finding.held.is_some() {
+                continue;
+            }
+            match self.proposal(finding) {
+                Ok(proposal) => {
+                    proposals.insert(proposal.fingerprint.clone(), proposal);
+                }
+                Err(reason) => finding.held = Some(reason),
+            }
+        }
+        proposals.into_values().collect()
+    }
+
+    /// One proposal, or why there is none.
+    fn proposal(&self, finding: &Finding) -> Result<Proposal, String> {
+        let intent = finding.intent.as_ref().ok_or("asks for no change")?;
+        let file = self.file(&intent.path)?;
+        let applied = apply(file, &intent.edits).map_err(|error| error.to_string())?;
+        self.check_result(&finding.pool, intent, &applied)?;
+        let known =
+            crate::change::identity(finding).and_then(|identity| self.past.proposals.get(&identity.fingerprint));
+        let first_seen = known.and_then(|known| DateTime::parse_from_rfc3339(&known.first_seen).ok());
+        let context = ProposeContext {
+            now: self.now,
+            first_seen: first_seen.map_or(self.now, |at| at.to_utc()),
+            revision: known.map_or(1, |known| known.revision),
+            expires: self.now + expiry(self.settings),
+            reviewer_version: env!("CARGO_PKG_VERSION"),
+            policy_digest: self.settings.policy.digest.as_str(),
+            commit: None,
+            notes: &self.gathered.notes,
+            terms: &[],
+            answers: BTreeMap::new(),
+        };
+        propose(finding, &applied, &context).map_err(|error| error.to_string())
+    }
+
+    /// The file a change is made in. One outside the workspace cannot be patched from it.
+    fn file(&self, path: &str) -> Result<&ConfigFile, String> {
+        if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+            return Err("outside_workspace".to_owned());
+        }
+        self.gathered
+            .config
+            .files
+            .iter()
+            .find(|file| file.path == path)
+            .ok_or_else(|| "its file was not read".to_owned())
+    }
+
+    /// Rebuilds what the change would leave behind: the file must parse, the pool must still have a ring, and no pool may
+    /// break a rule that it keeps today.
+    fn check_result(&self, pool: &PoolId, intent: &Intent, applied: &Applied) -> Result<(), String> {
+        let file = ConfigFile { path: intent.path.clone(), text: applied.text.clone() };
+        let is_routes = self.gathered.config.routes.iter().any(|route| route.path == intent.path);
+        if !is_routes {
+            return openchamber::parse(&file).map(|_| ());
+        }
+        let after = opencode::parse(&file)?;
+        let before = broken_rules(self, &self.gathered.config);
+        let broken = broken_rules(self, &after);
+        if let Some((pool, _, rule)) = broken.difference(&before).next() {
+            return Err(format!("its result would break \"{}\" in {pool}", rule.as_str()));
+        }
+        if intent.kind == ProposalKind::RetirePool {
+            return Ok(());
+        }
+        match self.ring(&after, pool) {
+            Some(Ok(_)) => Ok(()),
+            _ => Err("its result would leave the pool without a member".to_owned()),
+        }
+    }
+
+    /// The ring of a pool under some config.
+    fn ring(&self, config: &FleetConfig, pool: &PoolId) -> Option<Result<ResolvedRing, RingError>> {
+        let model_of =
+            |target: &TargetRef| self.gathered.identity.offer(&target.provider, &target.model).model().cloned();
+        let input = RingInput {
+            config,
+            catalogue: self.catalogue,
+            settings: self.settings,
+            model_of: &model_of,
+            now_ms: self.now.timestamp_millis(),
+        };
+        config.routes.iter().rev().find(|route| route.id == *pool).map(|route| ResolvedRing::build(&input, route))
+    }
+}
+
+/// Pool, target and rule of everything that breaks a rule under some config.
+fn broken_rules(maker: &Maker<'_>, config: &FleetConfig) -> BTreeSet<(PoolId, String, Rule)> {
+    let mut broken = BTreeSet::new();
+    for route in &config.routes {
+        let violations = match maker.ring(config, &route.id) {
+            Some(Ok(ring)) => ring.violations().to_vec(),
+            Some(Err(RingError::Empty { violations, .. })) => violations,
+            _ => Vec::new(),
+        };
+        broken.extend(violations.into_iter().map(|v| (route.id.clone(), v.member.target.to_string(), v.rule)));
+    }
+    broken
+}
+
+/// How long a change stays open.
+#[expect(clippy::cast_possible_truncation, reason = "settings keep day counts small and finite")]
+fn expiry(settings: &Settings) -> Duration {
+    Duration::seconds((settings.thresholds.expiry_days * 86_400.0) as i64)
+}
