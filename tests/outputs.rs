@@ -810,6 +810,9 @@ fn a_run_older_than_the_newest_never_touches_what_is_open() {
     let after = written(&ws);
     let differing: Vec<&String> = after.keys().filter(|name| after.get(*name) != before.get(*name)).collect();
     assert_eq!(differing, ["ledger.jsonl", "pool-composition-log.md", "runs/20261127T120000Z.json"]);
+    let (next, _) = run(reports::report(30, vec![pool("scout")]), Vec::new(), &store);
+    let previous = next.previous_run.as_deref();
+    assert_eq!(previous, Some("20261129T120000Z"), "the newest run by its id, not by its line");
 }
 
 #[test]

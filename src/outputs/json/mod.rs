@@ -12,7 +12,7 @@ use shape::{
 
 use super::view::limit_place;
 use crate::verdict::{
-    Baseline, CheckReport, Counts, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Subject, Verdict,
+    Baseline, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Subject, Verdict,
 };
 use crate::vocabulary::{Place, SourceNote, SourceState};
 
