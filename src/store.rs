@@ -100,6 +100,21 @@ impl Store {
         Ok(torn)
     }
 
+    /// The names of the files in a folder of the reports folder, sorted; none when there is no folder.
+    pub fn names(&self, folder: &str) -> Result<Vec<String>> {
+        let folder = self.in_reports(folder);
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).with_context(|| format!("listing {}", self.shown(&folder))),
+        };
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+        let mut names: Vec<String> =
+            names.collect::<std::io::Result<_>>().with_context(|| format!("listing {}", self.shown(&folder)))?;
+        names.sort();
+        Ok(names)
+    }
+
     /// Deletes a file of the reports folder. Returns whether it was there.
     pub fn remove(&self, path: &Path) -> Result<bool> {
         let path = self.target(path)?;

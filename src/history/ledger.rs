@@ -157,6 +157,16 @@ impl Ledger {
         past
     }
 
+    /// The newest run by its id, if there is any.
+    pub fn newest_run(&self) -> Option<&str> {
+        self.events.iter().map(|event| event.run.as_str()).max()
+    }
+
+    /// Whether there are events of a run.
+    pub fn holds_run(&self, run: &str) -> bool {
+        self.events.iter().any(|event| event.run == run)
+    }
+
     /// The lines to append so that the ledger holds these facts of a run; none when it holds them already. A run that was
     /// killed half-way is completed. Other facts under a run id that is known begin with `rerun` and replace the old ones.
     pub fn lines_for(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {

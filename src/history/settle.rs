@@ -1,7 +1,7 @@
 //! The proposals of this run against those the ledger holds open: what stays byte for byte, what gets a new revision,
 //! what is missed, and what is withdrawn or has lapsed (methods §18.2, §19).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -21,8 +21,8 @@ pub struct Settlement {
     pub open: Vec<Proposal>,
     /// What the ledger has to learn, by fingerprint.
     pub facts: Vec<ProposalFact>,
-    /// Closed now or before: their files go once the ledger says so.
-    pub closed: Vec<String>,
+    /// Fingerprints of every open one, also of those whose file is missing; all other files go once the ledger says so.
+    pub keep: BTreeSet<String>,
     /// Files that were missing or edited, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -65,6 +65,7 @@ impl Settlement {
         now: DateTime<Utc>,
         file: impl Fn() -> Option<Value>,
     ) {
+        self.keep.insert(proposal.fingerprint.clone());
         let open = known.filter(|known| known.is_open() && !has_lapsed(known, now));
         let state = match open {
             None => baseline_state(Some(&current(proposal)), None),
@@ -121,7 +122,6 @@ impl Settlement {
         is_blocked: &impl Fn(&str, &str) -> bool,
     ) {
         if !known.is_open() {
-            self.closed.push(known.fingerprint.clone());
             return;
         }
         if has_lapsed(known, now) {
@@ -134,6 +134,7 @@ impl Settlement {
             }
             self.facts.push(ProposalFact { state: ProposalState::Absent, misses, ..known.clone() });
         }
+        self.keep.insert(known.fingerprint.clone());
         match file().and_then(|value| serde_json::from_value::<Proposal>(value).ok()) {
             Some(mut stored) => {
                 Baseline::Absent.as_str().clone_into(&mut stored.baseline_state);
@@ -146,7 +147,6 @@ impl Settlement {
     /// Closes a proposal.
     fn close(&mut self, known: &ProposalFact, state: ProposalState, misses: u64) {
         self.facts.push(ProposalFact { state, misses, ..known.clone() });
-        self.closed.push(known.fingerprint.clone());
     }
 
     /// Notes something about a proposal's file.

@@ -24,6 +24,9 @@ const LEDGER: &str = "ledger.jsonl";
 /// The cadence's name in the reports folder.
 const CADENCE: &str = "cadence.jsonl";
 
+/// The name of a section that is not in the log yet, in the reports folder.
+const PENDING: &str = "pending-section.md";
+
 /// The issue plan's name in the reports folder.
 const PLAN: &str = "issues/plan.json";
 
@@ -46,17 +49,52 @@ pub struct Delivery<'a> {
     pub new_per_run: usize,
 }
 
-/// Writes everything in order: run file, proposals, ledger, closed proposals' files, issue plan, log last. What comes back
-/// are warnings for people, which no output holds.
+/// Writes everything in order: what a killed run left pending, run file, proposals, ledger, files of closed proposals, issue
+/// plan, log last. A run that is older than the newest of the ledger never touches what is open now: one that the ledger
+/// knows writes nothing, one that it does not know is added to history only. What comes back are warnings for people, which
+/// no output holds.
 pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
+    let run = run_id(delivery.report)?;
+    let (ledger, problems) = read_ledger(store)?;
     let mut warnings = delivery.settlement.warnings.clone();
+    warnings.extend(problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
+    finish_pending(&ledger, run, store)?;
+    match ledger.newest_run().filter(|newest| *newest > run) {
+        None => warnings.extend(deliver_newest(delivery, store)?),
+        Some(newest) if ledger.holds_run(run) => {
+            warnings.push(format!("run {run} is older than run {newest} and known: nothing was written"));
+        }
+        Some(newest) => {
+            warnings.push(format!("run {run} is older than run {newest}: proposals and issue plan were left alone"));
+            warnings.extend(deliver_history(delivery, store)?);
+        }
+    }
+    Ok(warnings)
+}
+
+/// The ordinary case.
+fn deliver_newest(delivery: Delivery<'_>, store: &Store) -> Result<Option<String>> {
     write_run(delivery, store)?;
+    write_pending(delivery, store)?;
     proposals::write_open(store, &delivery.report.proposals)?;
-    warnings.extend(append_events(delivery, store)?);
-    proposals::remove_closed(store, &delivery.settlement.closed)?;
+    let torn = append_events(delivery, store)?;
+    proposals::remove_others(store, &delivery.settlement.keep)?;
     write_plan(delivery, store)?;
     append_log(delivery, store)?;
-    Ok(warnings)
+    remove_pending(store)?;
+    Ok(torn)
+}
+
+/// A run between older ones: its file, its events without proposals, its section.
+fn deliver_history(delivery: Delivery<'_>, store: &Store) -> Result<Option<String>> {
+    let nothing = Settlement::default();
+    let history = Delivery { settlement: &nothing, ..delivery };
+    write_run(history, store)?;
+    write_pending(history, store)?;
+    let torn = append_events(history, store)?;
+    append_log(history, store)?;
+    remove_pending(store)?;
+    Ok(torn)
 }
 
 /// The run file. Other inputs under the same id replace it; the ledger says so with `rerun`.
@@ -66,16 +104,21 @@ pub fn write_run(delivery: Delivery<'_>, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// The events that the ledger lacks. Warnings name its lines that are not part of its chain.
-pub fn append_events(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
-    let (ledger, problems) = read_ledger(store)?;
+/// The section, kept aside until it is in the log, so that a run that is killed before is finished by the next one.
+pub fn write_pending(delivery: Delivery<'_>, store: &Store) -> Result<()> {
+    let section = log::render_section(delivery.report, delivery.reports);
+    store.replace(&store.in_reports(PENDING), section.as_bytes())?;
+    Ok(())
+}
+
+/// The events that the ledger lacks. A sentence comes back when a torn line was moved aside.
+pub fn append_events(delivery: Delivery<'_>, store: &Store) -> Result<Option<String>> {
+    let (ledger, _) = read_ledger(store)?;
     let report = delivery.report;
     let past = ledger.before(&report.run_id);
     let facts = run_facts(report, &past, delivery.settlement, delivery.settings_digest, delivery.models);
     let lines = ledger.lines_for(&report.run_id, report.now, &facts);
-    let torn = store.append_lines(&store.in_reports(LEDGER), &lines)?;
-    let warnings = problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason));
-    Ok(warnings.chain(torn).collect())
+    store.append_lines(&store.in_reports(LEDGER), &lines)
 }
 
 /// The issue plan, if a tracker is configured.
@@ -87,17 +130,40 @@ pub fn write_plan(delivery: Delivery<'_>, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// The log section, if no log has it. The first run of a month moves the finished log beside it first: month file, then
-/// a new log; a run killed between the two finds an equal month file and does the second.
+/// The log section, if no log has it.
 pub fn append_log(delivery: Delivery<'_>, store: &Store) -> Result<()> {
-    let (report, path) = (delivery.report, store.log_path());
-    let month = log::month(report);
+    let section = log::render_section(delivery.report, delivery.reports);
+    append_section(run_id(delivery.report)?, &section, store)
+}
+
+/// Drops the section that was kept aside.
+pub fn remove_pending(store: &Store) -> Result<()> {
+    store.remove(&store.in_reports(PENDING))?;
+    Ok(())
+}
+
+/// Puts a section that an earlier run left aside into the log, if the ledger knows that run. Without events the run never
+/// happened, and this run's own section is about to be made again.
+fn finish_pending(ledger: &Ledger, run: &str, store: &Store) -> Result<()> {
+    let Some(bytes) = store.read(&store.in_reports(PENDING))? else { return Ok(()) };
+    let section = String::from_utf8_lossy(&bytes);
+    if let Some(pending) = log::run_of(&section).filter(|pending| *pending != run && ledger.holds_run(pending)) {
+        append_section(pending, &section, store)?;
+    }
+    remove_pending(store)
+}
+
+/// Appends a section. The first run of a month moves the finished log beside it first: month file, then a new log; a run
+/// killed between the two finds an equal month file and does the second.
+fn append_section(run: &str, section: &str, store: &Store) -> Result<()> {
+    let Some(month) = log::month_of_run(run) else { bail!("{run:?} is no run id") };
+    let path = store.log_path();
     let archived = store.read(&store.month_path(&month))?.unwrap_or_default();
-    if log::holds_run(&String::from_utf8_lossy(&archived), &report.run_id) {
+    if log::holds_run(&String::from_utf8_lossy(&archived), run) {
         return Ok(());
     }
     let old = store.read(path)?;
-    let finished = old.as_deref().and_then(|old| finished_month(old, &month, &report.run_id));
+    let finished = old.as_deref().and_then(|old| finished_month(old, &month, run));
     let kept = match finished {
         Some(finished) => {
             archive(store, &finished, old.as_deref().unwrap_or_default())?;
@@ -105,7 +171,7 @@ pub fn append_log(delivery: Delivery<'_>, store: &Store) -> Result<()> {
         }
         None => old,
     };
-    let new = log::append(report, delivery.reports, kept.as_deref());
+    let new = log::append(section, run, &month, kept.as_deref());
     if let Some(bytes) = new.with_context(|| format!("appending to {}", store.shown(path)))? {
         store.replace(path, &bytes)?;
     }

@@ -1,5 +1,6 @@
 //! Proposal files: `<fingerprint>.json` and the `.patch` beside it. A file whose content did not change keeps its bytes.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -7,6 +8,9 @@ use serde_json::Value;
 
 use crate::store::Store;
 use crate::verdict::{Proposal, content_digest};
+
+/// The folder in the reports folder.
+const FOLDER: &str = "proposals";
 
 /// The file of a proposal as it is on disk; `None` when there is none or it is no JSON.
 pub fn stored(store: &Store, fingerprint: &str) -> Option<Value> {
@@ -29,11 +33,15 @@ pub fn write_open(store: &Store, proposals: &[Proposal]) -> Result<()> {
     Ok(())
 }
 
-/// Removes the files of closed proposals; the ledger has said before why they are gone.
-pub fn remove_closed(store: &Store, fingerprints: &[String]) -> Result<()> {
-    for fingerprint in fingerprints {
-        store.remove(&path(store, fingerprint, "patch")?)?;
-        store.remove(&path(store, fingerprint, "json")?)?;
+/// Removes the files of proposals that are not open: the ledger has said before why they are gone, or a killed run left
+/// them before it could say anything. Files that are not named by a fingerprint are not ours and stay.
+pub fn remove_others(store: &Store, keep: &BTreeSet<String>) -> Result<()> {
+    for name in store.names(FOLDER)? {
+        let Some((fingerprint, ending)) = name.split_once('.') else { continue };
+        let is_ours = is_fingerprint(fingerprint) && matches!(ending, "json" | "patch");
+        if is_ours && !keep.contains(fingerprint) {
+            store.remove(&path(store, fingerprint, ending)?)?;
+        }
     }
     Ok(())
 }
@@ -54,9 +62,14 @@ fn says_the_same(old: &Value, proposal: &Proposal) -> bool {
 
 /// The path of a proposal's file. A fingerprint that is none never becomes a path.
 fn path(store: &Store, fingerprint: &str, ending: &str) -> Result<PathBuf> {
-    let hex = fingerprint.strip_prefix("pcr1-").unwrap_or_default();
-    if hex.len() != 32 || !hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
+    if !is_fingerprint(fingerprint) {
         bail!("{:?} is no fingerprint", super::view::shortened(fingerprint, 60));
     }
-    Ok(store.in_reports(&format!("proposals/{fingerprint}.{ending}")))
+    Ok(store.in_reports(&format!("{FOLDER}/{fingerprint}.{ending}")))
+}
+
+/// Whether a text is a fingerprint: `pcr1-` and 32 hex digits.
+fn is_fingerprint(text: &str) -> bool {
+    let hex = text.strip_prefix("pcr1-").unwrap_or_default();
+    hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }

@@ -161,7 +161,7 @@ fn plain_own(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) { code_point(c) } else { c.to_string() }).collect()
 }
 
-/// Our words in Markdown: characters that would start markup get a backslash; a mention is broken visibly.
+/// Our words in Markdown: characters that would start markup get a backslash; mentions and addresses are broken visibly.
 fn own_markdown(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let at = |i: Option<usize>| i.and_then(|i| chars.get(i)).copied().unwrap_or(' ');
@@ -169,7 +169,7 @@ fn own_markdown(text: &str) -> String {
     for (i, c) in chars.iter().copied().enumerate() {
         let (before, after) = (at(i.checked_sub(1)), at(Some(i + 1)));
         match c {
-            '@' if after.is_alphanumeric() => out.push_str(&code_point(c)),
+            '@' if !after.is_whitespace() => out.push_str(&code_point(c)),
             c if is_hidden(c) => out.push_str(&code_point(c)),
             c if starts_markup(before, c, after) => {
                 out.push('\\');

@@ -6,14 +6,12 @@ mod pools;
 mod section;
 mod tables;
 
-pub use parse::{holds_run, month_of};
+pub use parse::{holds_run, month_of, run_of};
 pub use section::render_section;
 
 pub(super) use pools::answers;
 
 use anyhow::{Result, bail};
-
-use crate::verdict::Report;
 
 /// What ends an element that an outside hand left open: nothing, a fence of either kind, a comment, a raw block.
 /// A fence of this length closes every shorter one.
@@ -30,31 +28,31 @@ pub fn head(month: &str) -> String {
     )
 }
 
-/// `2026-11`.
-pub fn month(report: &Report) -> String {
-    report.now.format("%Y-%m").to_string()
+/// The month of a run id: `2026-11` of `20261129T120000Z`; `None` of what is no run id.
+pub fn month_of_run(run: &str) -> Option<String> {
+    let (year, month) = (run.get(..4)?, run.get(4..6)?);
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number(year) && is_number(month)).then(|| format!("{year}-{month}"))
 }
 
-/// The log with this run's section at its end. The old bytes come first, unchanged; `None` means that the run is in
-/// there already. A last line without an end gets one; a fence or comment that somebody left open is ended. Errors: a log
-/// after which a section could not be read.
-pub fn append(report: &Report, reports: &str, old: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
+/// The log with a run's section at its end. The old bytes come first, unchanged; `None` means that the run is in there
+/// already. An empty log gets its head for the month; a last line without an end gets one; a fence or comment that somebody
+/// left open is ended. Errors: a log after which a section could not be read.
+pub fn append(section: &str, run: &str, month: &str, old: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
     let old = old.unwrap_or_default();
-    if holds_run(&String::from_utf8_lossy(old), &report.run_id) {
+    if holds_run(&String::from_utf8_lossy(old), run) {
         return Ok(None);
     }
     let mut bytes = old.to_vec();
     if bytes.is_empty() {
-        bytes.extend_from_slice(head(&month(report)).as_bytes());
+        bytes.extend_from_slice(head(month).as_bytes());
     } else if !bytes.ends_with(b"\n") {
         bytes.push(b'\n');
     }
-    let section = render_section(report, reports);
     for ending in ENDINGS {
-        let tail = format!("{ending}\n{section}");
         let mut whole = bytes.clone();
-        whole.extend_from_slice(tail.as_bytes());
-        if holds_run(&String::from_utf8_lossy(&whole), &report.run_id) {
+        whole.extend_from_slice(format!("{ending}\n{section}").as_bytes());
+        if holds_run(&String::from_utf8_lossy(&whole), run) {
             return Ok(Some(whole));
         }
     }

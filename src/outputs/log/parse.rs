@@ -4,7 +4,7 @@ use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, Options, parse_document};
 
 /// A log longer than this is parsed from a section start in its last part, if the run is named there.
-const TAIL_BYTES: usize = 200_000;
+const TAIL_BYTES: usize = 100_000;
 
 /// The anchor that stands before a run's heading.
 pub(super) fn run_anchor(run: &str) -> String {
@@ -55,6 +55,12 @@ fn parses_run(log: &str, run: &str) -> bool {
 fn starts_with_html<'a>(paragraph: &'a AstNode<'a>, html: &str) -> bool {
     let first = paragraph.first_child();
     first.is_some_and(|node| matches!(&node.data.borrow().value, NodeValue::HtmlInline(text) if text == html))
+}
+
+/// The run id in the anchor that a section begins with.
+pub fn run_of(section: &str) -> Option<&str> {
+    let (run, _) = section.strip_prefix("<a id=\"run-")?.split_once('"')?;
+    run.bytes().all(|byte| byte.is_ascii_alphanumeric()).then_some(run)
 }
 
 /// The month in a log's head, `YYYY-MM`; `None` when its first line is no head of ours.

@@ -80,8 +80,8 @@ fn check_row(pool: &PoolReport, check: &CheckReport) -> Vec<String> {
     let verdict = check.verdict.to_string();
     let now = match (finding, &pool.lead) {
         (Some(finding), _) => moved(finding, Place::Markdown),
-        (None, Some(lead)) => name(lead),
-        (None, None) => NOTHING.to_owned(),
+        (None, Some(lead)) if check.verdict == Verdict::Aligned => name(lead),
+        (None, _) => NOTHING.to_owned(),
     };
     let measured = finding.and_then(measured).map(|words| text::own(&words, Place::Markdown));
     let measured = measured.or_else(|| number.filter(|_| finding.is_none()).map(first_number));
@@ -132,6 +132,7 @@ fn finding_lines(context: Context<'_>, finding: &Finding) -> Vec<String> {
     let lead = if finding.verdict.is_some() { "Why" } else { "Note" };
     let code = format!("{} `{}`", finding.check, finding.code);
     let words = text::sentence(&finding.why, Place::Markdown);
+    let words = words.trim_end_matches('.');
     let mut why = vec![format!("- {lead}: {code}: {words}")];
     why.extend(finding.place.as_ref().map(|place| format!(" ({})", name(&place.to_string()))));
     if let Some(limit) = &finding.limit {
