@@ -11,6 +11,7 @@ pub mod outputs;
 pub mod review;
 pub mod ring;
 pub mod rollup;
+pub mod run;
 pub mod schedule;
 pub mod settings;
 pub mod sources;

@@ -1,3 +1,54 @@
-//! `pool-review`: parse, run, print, exit code.
+//! `pool-review`: parse, run, print, exit code. Nothing else exits, prints, reads the clock or the environment.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "the one place that talks to the terminal, the clock and the environment"
+)]
 
-fn main() {}
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use pool_review::cli::Cli;
+use pool_review::outputs::text;
+use pool_review::run::{Answer, Surroundings, run};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            let _closed_pipe = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour }) {
+        Ok(answer) => print(&answer),
+        Err(failure) => {
+            let (error, code) = failure.parts();
+            eprintln!("error: {}", one_line(&format!("{error:#}")));
+            code.into()
+        }
+    }
+}
+
+/// Prints an answer. A closed stdout (broken pipe) is success.
+fn print(answer: &Answer) -> ExitCode {
+    for warning in &answer.warnings {
+        eprintln!("warning: {}", one_line(warning));
+    }
+    if let Err(error) = std::io::stdout().write_all(answer.text.as_bytes())
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        eprintln!("error: writing the answer: {error}");
+        return pool_review::cli::ExitCode::Failed.into();
+    }
+    answer.code.into()
+}
+
+/// Text for one line of a terminal: line breaks flattened, control characters made visible.
+fn one_line(message: &str) -> String {
+    text::own(&message.replace(['\n', '\r'], " "), text::Place::Terminal)
+}

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::facts::{Fact, OutcomeFact, OutcomeState, ProposalFact};
+use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact};
 use crate::vocabulary::{Digest, Place, Reject, canonical_json};
 
 /// What the first event's `prev` is the digest of.

@@ -12,8 +12,8 @@ use crate::sources::market::{artificial_analysis, litellm, models_dev};
 use crate::sources::pools::{openchamber, opencode, read_config};
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
-    CatalogueOffer, Digest, FleetConfig, HomeId, MarketModel, ModelId, QuotaHome, RetirementRow, ScorecardRow,
-    SourceId, SourceNote, SourceState, SpeedRow,
+    CatalogueOffer, FleetConfig, HomeId, MarketModel, ModelId, QuotaHome, RetirementRow, ScorecardRow, SourceId,
+    SourceNote, SourceState, SpeedRow,
 };
 
 /// The canonical config, read and validated before anything is written.

@@ -9,7 +9,7 @@ mod proposals;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::checks::judge_pool;
@@ -22,7 +22,7 @@ use crate::history::{Past, Settlement, compare, settle_proposals};
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
-use crate::vocabulary::{CheckId, PoolId, ProviderId, SourceId, SourceState};
+use crate::vocabulary::{PoolId, ProviderId, SourceId, SourceState};
 use gather::{Gathered, readiness};
 pub use memory::Memory;
 use pools::Planned;
@@ -249,14 +249,4 @@ fn remarks(settings: &Settings, planned: &[Planned]) -> Vec<Sentence> {
     let assumed = (!assumed.is_empty())
         .then(|| Sentence::new().own("no tier is set, so the numbers of workhorse are used: ").names(assumed));
     idle.chain(assumed).collect()
-}
-
-/// An instant as it is written everywhere.
-pub fn instant(at: DateTime<Utc>) -> String {
-    at.to_rfc3339_opts(SecondsFormat::Secs, true)
-}
-
-/// The check a finding id belongs to, for callers outside the flow.
-pub fn check_named(name: &str) -> Option<CheckId> {
-    crate::checks::CHECKS.iter().map(|check| check.id).find(|id| id.as_str() == name)
 }

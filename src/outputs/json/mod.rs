@@ -183,6 +183,8 @@ fn edit(edit: &Edit) -> Value {
             json!({ "edit": "insert", "pointer": object, "key": key, "value": value })
         }
         Edit::ToFront { pointer } => json!({ "edit": "to_front", "pointer": pointer }),
+        Edit::Move { pointer, to } => json!({ "edit": "move", "pointer": pointer, "to": to }),
+        Edit::Expect { pointer } => json!({ "edit": "expect", "pointer": pointer }),
     }
 }
 

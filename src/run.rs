@@ -1,0 +1,135 @@
+//! What each verb does, from settings to what is printed. Prints nothing itself; the clock comes from outside.
+
+use anyhow::{Context as _, anyhow};
+use chrono::{DateTime, Utc};
+
+use crate::checks::CHECKS;
+use crate::cli::{Cli, ExitCode, Failure, Format, ReviewArgs, Verb};
+use crate::history::Cadence;
+use crate::outputs::{self, Delivery};
+use crate::review::gather::{Canonical, canonical, gather};
+use crate::review::{Clock, Reviewed, review};
+use crate::schedule::Schedule;
+use crate::settings::Settings;
+use crate::store::Store;
+
+/// What a verb leaves for `main` to print.
+#[derive(Debug)]
+pub struct Answer {
+    /// The answer, for stdout.
+    pub text: String,
+    /// Warnings, for stderr, one line each.
+    pub warnings: Vec<String>,
+    /// How to exit.
+    pub code: ExitCode,
+}
+
+/// Where a verb runs.
+pub struct Surroundings<'a> {
+    /// The wall clock.
+    pub clock: &'a dyn Fn() -> DateTime<Utc>,
+    /// Whether stdout takes colour.
+    pub colour: bool,
+}
+
+/// Runs a verb.
+pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    match &cli.verb {
+        Verb::Review(args) => run_review(cli, args, around),
+        Verb::Explain { topic } => explain(topic),
+    }
+}
+
+/// The page of a check.
+fn explain(topic: &str) -> Result<Answer, Failure> {
+    let known: Vec<&str> = CHECKS.iter().map(|check| check.id.as_str()).collect();
+    let check = CHECKS.iter().find(|check| check.id.as_str() == topic);
+    let check = check
+        .ok_or_else(|| Failure::Unusable(anyhow!("no check is called {topic:?}; there are {}", known.join(", "))))?;
+    Ok(Answer { text: check.page.to_owned(), warnings: Vec::new(), code: ExitCode::Finished })
+}
+
+/// One audit. Settings and canonical config are read first: while they are unusable nothing is written.
+fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let schedule = schedule(&settings).map_err(Failure::Unusable)?;
+    let started = (around.clock)();
+    let now = cli.now.or(settings.frozen_now).unwrap_or(started);
+    let clock = Clock {
+        now,
+        is_frozen: cli.now.is_none() && settings.frozen_now.is_some(),
+        next_due: schedule.next_after(now),
+    };
+    let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
+    let store = Store::open(&cli.workspace, &settings.reports, &settings.log).map_err(Failure::Failed)?;
+    let run = clock.run_id();
+    let mut warnings: Vec<String> = note(&Cadence::start(&run, started), &store)?;
+    let outcome = audit(cli, args, &settings, &store, config, clock, around.colour);
+    let ended = (around.clock)();
+    let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
+    let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
+    warnings.extend(note(&Cadence::end(&run, ended, exit as u8, duration, clock.next_due), &store)?);
+    let mut answer = outcome.map_err(Failure::Failed)?;
+    answer.warnings.splice(0..0, warnings.into_iter().chain(schedule.warnings().iter().cloned()));
+    Ok(answer)
+}
+
+/// The schedule of the settings; an error names the line.
+fn schedule(settings: &Settings) -> anyhow::Result<Schedule> {
+    let place = settings
+        .lines
+        .get("schedule")
+        .map_or_else(|| settings.path.clone(), |line| format!("{}:{line}", settings.path));
+    Schedule::parse(&settings.schedule, settings.timezone).with_context(|| place)
+}
+
+/// Notes a start or an end; a torn line that was set aside is a warning.
+fn note(cadence: &Cadence, store: &Store) -> Result<Vec<String>, Failure> {
+    let torn = outputs::note_cadence(cadence, store).map_err(Failure::Failed)?;
+    Ok(torn.into_iter().collect())
+}
+
+/// Gathers, judges and delivers.
+fn audit(
+    cli: &Cli,
+    args: &ReviewArgs,
+    settings: &Settings,
+    store: &Store,
+    config: Canonical,
+    clock: Clock,
+    colour: bool,
+) -> anyhow::Result<Answer> {
+    let gathered = gather(&cli.workspace, settings, config, clock.now);
+    let (ledger, _) = outputs::read_ledger(store)?;
+    let past = ledger.before(&clock.run_id());
+    let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
+    let reviewed = review(&gathered, settings, &past, clock, stored);
+    let warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    let text = match (cli.quiet, cli.format) {
+        (true, _) => String::new(),
+        (false, Format::Human) => outputs::terminal::render(&reviewed.report, colour),
+        (false, Format::Json) => outputs::json::run_json(&reviewed.report),
+    };
+    Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })
+}
+
+/// What is delivered of a review.
+fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings) -> Delivery<'a> {
+    Delivery {
+        report: &reviewed.report,
+        settlement: &reviewed.settlement,
+        settings_digest: settings.digest.as_str(),
+        models: &reviewed.models,
+        reports: settings.reports.to_str().unwrap_or("reports"),
+        repository: settings.issues.repository.as_deref(),
+        new_per_run: settings.issues.new_per_run,
+    }
+}
+
+/// How a finished review exits.
+fn exit_code(reviewed: &Reviewed, args: &ReviewArgs) -> ExitCode {
+    if args.exit_code && !reviewed.report.proposals.is_empty() {
+        return ExitCode::Proposals;
+    }
+    if reviewed.report.has_blocked() { ExitCode::Blocked } else { ExitCode::Finished }
+}
