@@ -21,7 +21,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     market(evidence, lead, settings, &mut judgement);
     sessions(evidence, lead, settings, &mut judgement);
     windows(evidence, lead, settings, &mut judgement);
-    judgement.numbers = numbers(evidence);
+    judgement.numbers.splice(0..0, numbers(evidence, lead));
     judgement.aligned = aligned(evidence, lead);
     judgement
 }
@@ -293,9 +293,9 @@ fn window_finding(
     found.limit = Some(Limit { op: LimitOp::Below, value: rules.gap, setting: "windows.gap" });
     let label = judged.label.map_or("", crate::evidence::windows::WindowLabel::as_str);
     let hours = judged.scarce_lead_hours(rules).map_or(0.0, |hours| hours.low);
-    found.why = Sentence::new().own(format!("{label}: the lead draws on ")).name(&window_line(&lead.windows));
+    found.why = window_line(Sentence::new().own(format!("{label}: the lead draws on ")), &lead.windows);
     if let Some(equal) = evidence.members.iter().find(|member| member.key == against) {
-        found.why = found.why.own(" while ").name(&equal.target).own(" has ").name(&window_line(&equal.windows));
+        found.why = window_line(found.why.own(" while ").name(&equal.target).own(" has "), &equal.windows);
     }
     if verdict == Verdict::Unresolved {
         found.why = found.why.own("; the verdict lies inside the age of a reading");
@@ -330,22 +330,22 @@ fn lead_elsewhere(evidence: &PoolEvidence, against: &str, at_first_sight: bool, 
     }
 }
 
-/// A member's binding window in one line.
-fn window_line(windows: &MemberWindows) -> String {
-    let Some((view, price)) = windows.binding() else { return "no window (metered)".to_owned() };
+/// Adds a member's binding window with its numbers to a sentence.
+fn window_line(sentence: Sentence, windows: &MemberWindows) -> Sentence {
+    let Some((view, price)) = windows.binding() else { return sentence.own("no window (metered)") };
     let reset = view
         .resets_at
         .map_or_else(|| "no reset stated".to_owned(), |at| format!("resets {}", at.format("%Y-%m-%d %H:%MZ")));
     let left = price.hours_left.map_or_else(|| "not limiting".to_owned(), |hours| format!("{hours:.1} h of work left"));
     let slack = price.slack_h.map_or_else(|| "unlimited".to_owned(), |slack| format!("{slack:+.1} h"));
+    let age = view.age_h.map_or_else(|| "age unknown".to_owned(), |age| format!("read {age:.1} h ago"));
     let assumed = if price.is_burn_assumed { ", burn assumed" } else { "" };
-    format!(
-        "{}: {:.0} % left, {reset}, {left}, slack {slack}, projected use {:.0} %, price {:.3}{assumed}",
-        view.id,
+    sentence.name(&view.id).own(format!(
+        " ({:.0} % left, {reset}, {left}, slack {slack}, projected use {:.0} %, price {:.3}, {age}{assumed})",
         price.remaining * 100.0,
         price.projected_use * 100.0,
         price.price
-    )
+    ))
 }
 
 /// The literal picture: the lead's window about to reset, an equal on a fresh one. Always printed with its numbers.
@@ -370,24 +370,19 @@ fn literal(evidence: &PoolEvidence, lead: &MemberEvidence, judged: &WindowJudgem
     Some(found)
 }
 
-/// What each member shows on market, scorecards and windows, side by side.
-fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
+/// What each member shows on market, scorecards and windows, side by side; the lead first.
+fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence) -> Vec<Number> {
     let mut numbers = Vec::new();
-    if let Some(pick) = evidence.market.members_pareto.as_ref().and_then(|pareto| pareto.stake_pick.clone()) {
-        numbers.push(Number {
-            of: pick,
-            ..plain(
-                "catalog pick (market only)",
-                evidence.market.members_pareto.as_ref().and_then(|p| p.objective),
-                Unit::Usd,
-            )
-        });
-    }
-    for member in &evidence.members {
-        numbers.push(number("standing q", &member.target, &member.q, Unit::Points));
-        numbers.push(number("bill", &member.target, &member.bill, Unit::UsdPerMtok));
+    let others = evidence.members.iter().filter(|member| member.key != lead.key);
+    for member in std::iter::once(lead).chain(others) {
         numbers.push(success(member));
         numbers.extend(window_numbers(member));
+        numbers.push(number("standing q", &member.target, &member.q, Unit::Points));
+        numbers.push(number("bill", &member.target, &member.bill, Unit::UsdPerMtok));
+    }
+    if let Some(front) = &evidence.market.members_pareto {
+        let pick = plain("market pick by loss of a task", front.objective, Unit::Usd);
+        numbers.push(Number { of: front.stake_pick.clone().unwrap_or_default(), ..pick });
     }
     numbers
 }

@@ -202,7 +202,7 @@ fn candidate_finding(
         None => found.why.own("; joins"),
     };
     if let Some(lead) = evidence.lead() {
-        (found.measured, found.limit) = measured(lead, settings, judged, candidate);
+        (found.measured, found.limit) = measured(evidence, lead, settings, judged, candidate);
     }
     (found.why, found.todo) = code_words(judged.code, candidate, found.why);
     found
@@ -250,6 +250,7 @@ fn standing(evidence: &PoolEvidence, candidate: &CandidateEvidence) -> String {
 
 /// The measurement of the first bar a candidate clears, and its limit.
 fn measured(
+    evidence: &PoolEvidence,
     lead: &MemberEvidence,
     settings: &Settings,
     judged: &CandidateFit,
@@ -278,6 +279,18 @@ fn measured(
             latest.speed,
             "latest.speed",
         ),
+        Some(FitBar::Dominates) => {
+            let displaced = judged.displaces.as_ref().and_then(|key| evidence.members.iter().find(|m| m.key == *key));
+            let gain = values.q.zip(displaced.and_then(|member| member.q.get())).map(|(own, member)| own - member);
+            measure(
+                "q against the member it displaces",
+                gain,
+                Unit::Points,
+                LimitOp::Below,
+                1.0,
+                "methods §11 dominates",
+            )
+        }
         _ => {
             let gain = values.q.zip(lead.q.get()).map(|(own, lead)| own - lead);
             measure("q against the lead", gain, Unit::Points, LimitOp::Below, latest.quality, "latest.quality")
@@ -357,13 +370,19 @@ fn hull_gap(evidence: &PoolEvidence, lead: &MemberEvidence) -> Option<f64> {
 fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence, fit: &Fit) -> Vec<crate::verdict::Number> {
     let rated = evidence.market.candidates.iter().filter(|c| c.fit.values.q.is_some() && c.fit.values.bill.is_some());
     let on_front = fit.candidates.iter().filter(|candidate| candidate.on_front).count();
-    let mut numbers = vec![
+    let mut numbers = Vec::new();
+    if let Some(miss) = &fit.nearest_miss {
+        let mut short = plain("nearest miss: points short of the quality bar", Some(miss.q_short), Unit::Points);
+        miss.id.clone_into(&mut short.of);
+        numbers.push(short);
+    }
+    numbers.extend([
         count("models outside the pool", evidence.market.seen),
         count("candidates rated", rated.count()),
         count("candidates eligible", eligible(evidence)),
         count("candidates on the front", on_front),
         plain("hull gap of the lead", hull_gap(evidence, lead), Unit::Points),
-    ];
+    ]);
     for member in &evidence.members {
         let mut index = number("index", &member.target, &member.index, Unit::Points);
         if !member.imputed.is_empty() {
@@ -373,11 +392,6 @@ fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence, fit: &Fit) -> Vec<cra
         numbers.push(number("standing q", &member.target, &member.q, Unit::Points));
         numbers.push(number("bill", &member.target, &member.bill, Unit::UsdPerMtok));
         numbers.push(number("market speed", &member.target, &member.market_tps, Unit::TokensPerSecond));
-    }
-    if let Some(miss) = &fit.nearest_miss {
-        let mut short = plain("nearest miss: points short of the quality bar", Some(miss.q_short), Unit::Points);
-        miss.id.clone_into(&mut short.of);
-        numbers.push(short);
     }
     numbers
 }

@@ -87,9 +87,14 @@ fn report(check: &Check, evidence: &PoolEvidence, settings: &Settings) -> CheckR
     }
 }
 
-/// Findings worst first, notes last, then by code and sides.
-fn order(finding: &Finding) -> (std::cmp::Reverse<Option<Verdict>>, &'static str, &str, &str) {
-    (std::cmp::Reverse(finding.verdict), finding.code, &finding.subject, &finding.counterpart)
+/// Codes that do not wait: printed before the others of the same verdict.
+const URGENT: [&str; 5] = ["retired", "retirement_due", "policy_violation", "empty_pool", "lead_window_scarce"];
+
+/// Findings worst first, notes last; then what cannot wait, what has a change ready, code and sides.
+fn order(finding: &Finding) -> impl Ord + use<'_> {
+    let is_urgent = URGENT.contains(&finding.code);
+    let is_held = finding.intent.is_none() || finding.held.is_some();
+    (std::cmp::Reverse(finding.verdict), !is_urgent, is_held, finding.code, &finding.subject, &finding.counterpart)
 }
 
 /// One sentence that carries the verdict.

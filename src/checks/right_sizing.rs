@@ -84,7 +84,7 @@ fn spread_finding(evidence: &PoolEvidence, spread: &Spread, limits: &SpreadLimit
         Certainty::Short { lower } => {
             (Verdict::Watch, format!("lower 90 % bound {lower:.2}, {:.2} needed", limits.lower))
         }
-        Certainty::PointOnly => (Verdict::Misaligned, "no interval in the speeds file".to_owned()),
+        Certainty::PointOnly => (Verdict::Watch, "no interval in the speeds file, so it is not decisive".to_owned()),
     };
     let mut found = finding(evidence, "speed_spread", slow, verdict);
     found.counterpart.clone_from(&fast.key);
@@ -375,9 +375,13 @@ fn idle(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
     .collect()
 }
 
-/// Speeds of the members.
+/// The slowest against the fastest, then the speed of every member.
 fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
-    let mut numbers = Vec::new();
+    let mut numbers = vec![plain(
+        "fastest over slowest",
+        extremes(&measured_members(evidence)).map(|(low, high)| high / low),
+        Unit::Ratio,
+    )];
     for member in &evidence.members {
         match member.speed.as_ref().and_then(|speed| speed.all.output_tps) {
             Some(speed) => numbers.push(Number {
@@ -400,6 +404,12 @@ fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
         ));
     }
     numbers
+}
+
+/// The lowest and the highest measured output speed.
+fn extremes(members: &BTreeMap<String, MemberSpeed>) -> Option<(f64, f64)> {
+    let speeds = || members.values().filter_map(|speed| speed.all.output_tps.map(|measure| measure.value));
+    speeds().min_by(f64::total_cmp).zip(speeds().max_by(f64::total_cmp))
 }
 
 /// The sentence of an aligned pool.

@@ -278,7 +278,7 @@ fn dead_keys(evidence: &PoolEvidence, route: &RouteDef) -> Vec<Finding> {
         }
         let mut dead = finding(evidence, "dead_weight", &format!("{map}:{key}"), Some(Verdict::Misaligned));
         dead.place = Some(place.clone());
-        dead.why = Sentence::new().own(format!("the key ")).name(key).own(format!(" of `{map}` matches no target"));
+        dead.why = Sentence::new().own("the key ").name(key).own(format!(" of `{map}` matches no target"));
         fix_dead_key(&mut dead, route, map, key, &used);
         found.push(dead);
     }

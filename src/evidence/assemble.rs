@@ -192,16 +192,26 @@ fn candidates(world: &World<'_>, input: &PoolInput<'_>, members: &[RingMember]) 
         .filter(|(model, _, row)| !inside.contains(model) && !row.indices.is_empty())
         .filter_map(|(model, effort, row)| {
             let way_in = way_in(world, input, model, effort)?;
+            let bill = world.book.bill(model, shape).ok().map(|bill| bill.usd_per_mtok);
+            let is_outside = exceeds(&input.requirements, bill, row.output_tps, row.first_answer_s);
             Some(Outside {
                 model: model.clone(),
                 effort: effort.clone(),
                 indices: row.indices.clone(),
-                bill: world.book.bill(model, shape).ok().map(|bill| bill.usd_per_mtok),
+                bill,
                 speed: row.output_tps,
-                way_in,
+                way_in: WayIn { is_incapable: way_in.is_incapable || is_outside, ..way_in },
             })
         })
         .collect()
+}
+
+/// Whether the pool's own requirements would reject a model on what the market knows of it: it is no candidate then. The
+/// index is held against its floor once it is known, which may take imputing.
+fn exceeds(asked: &Requirements, bill: Option<f64>, tps: Option<f64>, first_answer_s: Option<f64>) -> bool {
+    let over = |value: Option<f64>, most: Option<f64>| value.zip(most).is_some_and(|(value, most)| value > most);
+    let under = |value: Option<f64>, least: Option<f64>| value.zip(least).is_some_and(|(value, least)| value < least);
+    over(bill, asked.max_bill) || under(tps, asked.min_output_tps) || over(first_answer_s, asked.max_first_answer_s)
 }
 
 /// The shape of a task of a tier.
@@ -242,6 +252,9 @@ fn takes(offer: &Offer, effort: &Effort) -> bool {
     offer.efforts.iter().any(|known| known.eq_ignore_ascii_case(effort.as_str())) || offer.efforts.is_empty()
 }
 
+/// A target with its home, and the rules it would break: rule and detail.
+type Asked = (String, HomeId, Vec<(Rule, String)>);
+
 /// The target of an offer at a held home, and the rules it would break in this pool. `None` when no home of the fleet holds it.
 fn ask_policy(
     world: &World<'_>,
@@ -249,7 +262,7 @@ fn ask_policy(
     model: &ModelId,
     effort: &Effort,
     offer: &Offer,
-) -> Option<(String, HomeId, Vec<(Rule, String)>)> {
+) -> Option<Asked> {
     let facts = world.homes.get(&offer.provider)?;
     let variant = (!offer.efforts.is_empty() && !effort.is_default()).then(|| effort.to_string());
     let target = TargetRef { provider: offer.provider.clone(), model: offer.id.clone(), variant };
@@ -427,8 +440,9 @@ fn market_view(
     let inside: BTreeSet<&str> = members.iter().filter_map(|member| member.model_effort.split('@').next()).collect();
     let seen = world.book.models().into_iter().filter(|model| !inside.contains(model.as_str())).count();
     let unrated = unrated(world, input, &inside, &outside);
+    let least = input.requirements.min_index;
     let candidates: Vec<_> =
-        outside.into_iter().map(|candidate| candidate_evidence(world, candidate, standings)).collect();
+        outside.into_iter().map(|candidate| candidate_evidence(world, candidate, standings, least)).collect();
     let of_members: Vec<Point> = members.iter().filter_map(|member| point(&member.market_values())).collect();
     let of_all: Vec<Point> = of_members
         .iter()
@@ -476,9 +490,16 @@ fn unrated(world: &World<'_>, input: &PoolInput<'_>, inside: &BTreeSet<&str>, ou
 }
 
 /// A candidate with its standing and age.
-fn candidate_evidence(world: &World<'_>, candidate: Outside, standings: &Standings) -> CandidateEvidence {
+fn candidate_evidence(
+    world: &World<'_>,
+    candidate: Outside,
+    standings: &Standings,
+    least_index: Option<f64>,
+) -> CandidateEvidence {
     let id = model_effort(&candidate.model, &candidate.effort);
     let standing = standings.by_id.get(&id);
+    let index = standing.and_then(|standing| standing.index);
+    let is_too_weak = index.zip(least_index).is_some_and(|(index, least)| index < least);
     let released = world.book.released(&candidate.model);
     let since = released
         .map(|day| day.and_time(chrono::NaiveTime::MIN).and_utc())
@@ -497,9 +518,9 @@ fn candidate_evidence(world: &World<'_>, candidate: Outside, standings: &Standin
             age_days,
             has_home: candidate.way_in.target.is_some(),
             is_allowed: candidate.way_in.excluded_by.is_none(),
-            is_capable: !candidate.way_in.is_incapable,
+            is_capable: !candidate.way_in.is_incapable && !is_too_weak,
         },
-        index: standing.and_then(|standing| standing.index),
+        index,
         home: candidate.way_in.target.as_ref().map(|(_, home)| home.to_string()),
         target: candidate.way_in.target.map(|(target, _)| target),
         age_by_first_sight: released.is_none(),

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::{self, Place};
-use super::view::{
-    categories, counted, head, limit, limit_place, measured, minute, moved, observations, pools, shortened, tally,
-};
+use super::view::{categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, tally};
 use crate::verdict::{CheckReport, Finding, PoolReport, Report, Verdict};
 
-/// Longest second line of a block, so that a block stays two lines.
+/// Longest sentence in a line.
 const MOST_WORDS: usize = 150;
 
 /// Width of the column of names.
@@ -24,8 +22,11 @@ pub fn render(report: &Report, colour: bool) -> String {
         lines.extend(block(report, pool, paint));
     }
     lines.extend(grouped(pools(report), "pools", Verdict::InsufficientEvidence, paint));
+    for category in categories(report).filter(|category| own_finding(category).is_some()) {
+        lines.extend(own_block(category, paint));
+    }
     for verdict in Verdict::WORST_FIRST.into_iter().filter(|verdict| *verdict != Verdict::Aligned) {
-        lines.extend(grouped(categories(report), "categories", verdict, paint));
+        lines.extend(grouped(categories(report).filter(|c| own_finding(c).is_none()), "by their pool", verdict, paint));
     }
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
@@ -92,39 +93,42 @@ fn frozen(report: &Report) -> Option<String> {
         .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's"))
 }
 
-/// One pool: verdict with its numbers, then what to do or where the limit is set.
+/// One pool: a line per check that carries its verdict, the other checks in brackets.
 fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
     let start = format!("{}  {}  ", paint.name(&show(pool.id.as_str())), paint.verdict(pool.verdict));
-    let carrying: Vec<&CheckReport> = pool.checks.iter().filter(|check| check.verdict == pool.verdict).collect();
     let rest: Vec<_> = pool
         .checks
         .iter()
         .filter(|check| check.verdict != pool.verdict && check.verdict != Verdict::Aligned)
         .map(|check| format!("{} {}", check.check, check.verdict))
         .collect();
-    let first = carrying.iter().find(|check| head(check).is_some()).or(carrying.first());
-    let Some(check) = first else { return vec![start.trim_end().to_owned()] };
-    let mut words = vec![carrying.iter().map(|check| check.check.as_str()).collect::<Vec<_>>().join(", ")];
-    words.push(head(check).map_or_else(|| because(check), numbers));
+    let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
+    let mut lines: Vec<String> =
+        carrying.map(|check| format!("{:<13}  {}", check.check, said(report, check))).collect();
     if !rest.is_empty() {
-        words.push(format!("[{}]", rest.join(", ")));
+        lines.push(format!("also {}", rest.join(", ")));
     }
-    let mut lines = vec![format!("{start}{}", words.join("  "))];
-    lines.extend(head(check).and_then(|finding| next_step(report, finding)).map(|step| indented(paint, &step)));
+    let indent = " ".repeat(paint.width + 25);
     lines
+        .iter()
+        .enumerate()
+        .map(|(i, line)| if i == 0 { format!("{start}{line}") } else { format!("{indent}{line}") })
+        .collect()
 }
 
-/// A second line under the first.
-fn indented(paint: Paint, words: &str) -> String {
-    format!("{}  {}", " ".repeat(paint.width), shortened(words, MOST_WORDS))
+/// What a check says in one line: its carrying finding in numbers, or why it has none.
+fn said(report: &Report, check: &CheckReport) -> String {
+    head(check).map_or_else(|| because(check), |finding| numbers(report, finding))
 }
 
-/// A finding in numbers: whom, measured, limit, n.
-fn numbers(finding: &Finding) -> String {
-    let mut words = vec![moved(finding, Place::Terminal), finding.code.to_owned()];
+/// A finding in numbers: what, whom, measured, limit, n, and the proposal that answers it.
+fn numbers(report: &Report, finding: &Finding) -> String {
+    let mut words = vec![finding.code.to_owned(), moved(finding, Place::Terminal)];
     words.extend(measured(finding));
     words.extend(limit(finding).map(|limit| format!("(limit {limit})")));
     words.extend(observations(finding).map(|n| format!("(n {n})")));
+    let proposal = report.proposals.iter().find(|proposal| super::log::answers(proposal, finding));
+    words.extend(proposal.map(|proposal| format!("[{}]", show(proposal.fingerprint.get(..13).unwrap_or_default()))));
     words.join("  ")
 }
 
@@ -136,18 +140,19 @@ fn because(check: &CheckReport) -> String {
     shortened(&words, MOST_WORDS)
 }
 
-/// What to do, by the open proposal, by words, or by where the limit is set.
-fn next_step(report: &Report, finding: &Finding) -> Option<String> {
-    let mut parts = Vec::new();
-    let proposal = report.proposals.iter().find(|proposal| super::log::answers(proposal, finding));
-    parts.extend(proposal.map(|proposal| format!("proposal {}", show(&proposal.fingerprint))));
-    if !finding.todo.is_empty() {
-        parts.push(text::sentence(&finding.todo, Place::Terminal));
-    }
-    parts.extend(finding.place.as_ref().map(|place| format!("at {}", show(&place.to_string()))));
-    let limit = finding.limit.as_ref().and_then(|limit| limit_place(report, limit.setting));
-    parts.extend(limit.map(|place| format!("limit set at {}", show(&place))));
-    (!parts.is_empty()).then(|| parts.join("; "))
+/// The worst finding that a category has of its own, notes left out.
+fn own_finding(category: &PoolReport) -> Option<&Finding> {
+    let findings = category.checks.iter().flat_map(|check| &check.findings);
+    findings.filter(|finding| finding.verdict.is_some()).max_by_key(|finding| finding.verdict)
+}
+
+/// A category with a finding of its own.
+fn own_block(category: &PoolReport, paint: Paint) -> Option<String> {
+    let finding = own_finding(category)?;
+    let name = paint.name(&short_name(category.id.as_str()));
+    let words = text::sentence(&finding.why, Place::Terminal);
+    let line = format!("{name}  {}  category: {}  {words}", paint.verdict(category.verdict), finding.code);
+    Some(shortened(&line, MOST_WORDS + paint.width))
 }
 
 /// All names with one verdict in one line.
@@ -180,7 +185,10 @@ fn tallies(report: &Report) -> Vec<String> {
         let (new, updated, unchanged, absent) = (counts.new, counts.updated, counts.unchanged, counts.absent);
         format!("{new} new, {updated} updated, {unchanged} unchanged, {absent} absent since run {run}")
     });
-    let open = counted(report.proposals.len(), "open proposal", "open proposals");
+    let open = match report.proposals.len() {
+        0 => "no open proposal".to_owned(),
+        count => format!("{} in the reports folder", counted(count, "open proposal", "open proposals")),
+    };
     let unmatched = counted(report.unmatched.len(), "name", "names");
     vec![first.join(". "), format!("{moved}; {open}; {unmatched} not matched")]
 }

@@ -51,7 +51,7 @@ fn row(consumer: &Consumer, fallback: Option<&Consumer>, pools: &PoolFacts<'_>) 
     }
     findings.extend(dangling(&id, consumer, effective, pool.as_ref(), pools));
     findings.extend(dropped_variant(&id, consumer, pool.as_ref(), pools));
-    let checks = checks(judged, findings);
+    let checks = checks(judged, &findings);
     PoolReport {
         verdict: Verdict::worst(checks.iter().map(|check| check.verdict)).expect("a row has a verdict per check"),
         id,
@@ -136,12 +136,12 @@ fn dropped_variant(id: &PoolId, consumer: &Consumer, pool: Option<&PoolId>, pool
 }
 
 /// The four checks of a consumer: by reference to its pool, with its own findings under `structure`.
-fn checks(judged: Option<&PoolReport>, findings: Vec<Finding>) -> Vec<CheckReport> {
+fn checks(judged: Option<&PoolReport>, findings: &[Finding]) -> Vec<CheckReport> {
     let ids = [CheckId::LatestModel, CheckId::BestPerPool, CheckId::RightSizing, CheckId::Structure];
     ids.into_iter()
         .map(|check| {
             let of_pool = judged.and_then(|judged| judged.checks.iter().find(|report| report.check == check));
-            let own = if check == CheckId::Structure { findings.clone() } else { Vec::new() };
+            let own = if check == CheckId::Structure { findings } else { &[] };
             by_reference(check, judged, of_pool, own)
         })
         .collect()
@@ -152,7 +152,7 @@ fn by_reference(
     check: CheckId,
     judged: Option<&PoolReport>,
     of_pool: Option<&CheckReport>,
-    findings: Vec<Finding>,
+    findings: &[Finding],
 ) -> CheckReport {
     let own = Verdict::worst(findings.iter().filter_map(|finding| finding.verdict));
     let verdict = Verdict::worst(own.into_iter().chain(of_pool.map(|report| report.verdict)));
@@ -169,7 +169,7 @@ fn by_reference(
         since: String::new(),
         summary: own_why.unwrap_or(summary),
         reasons: if judged.is_none() { vec!["no_pool".to_owned()] } else { Vec::new() },
-        findings,
+        findings: findings.to_vec(),
         numbers: Vec::new(),
     }
 }

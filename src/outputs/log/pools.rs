@@ -105,24 +105,41 @@ fn first_number(number: &Number) -> String {
     format!("{} {}", text::own(&number.what, Place::Markdown), value(number))
 }
 
-/// What every check has to say in words.
+/// What every check has to say in words: for each the finding that carries its verdict, or what it lacks; then further
+/// findings, worst first, as far as the level of detail goes.
 fn bullets(context: Context<'_>, pool: &PoolReport) -> Vec<String> {
-    let mut lines = Vec::new();
-    for check in pool.checks.iter().filter(|check| check.verdict != Verdict::Aligned && head(check).is_none()) {
-        lines.push(format!("- {}: {}", check.check, text::sentence(&check.summary, Place::Markdown)));
-    }
-    for check in pool.checks.iter().filter(|check| !check.reasons.is_empty()) {
-        let reasons: Vec<_> = check.reasons.iter().map(|reason| name(reason)).collect();
-        lines.push(format!("- {} waits for or lacks: {}", check.check, reasons.join(", ")));
-    }
-    let mut findings: Vec<&Finding> = pool.checks.iter().flat_map(ranked).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
-    let more = findings.len().saturating_sub(context.detail.findings);
-    for finding in findings.into_iter().take(context.detail.findings) {
+    let mut lines: Vec<String> = pool.checks.iter().flat_map(|check| carrying_lines(context, check)).collect();
+    let is_carrying =
+        |check: &CheckReport, finding: &Finding| head(check).is_some_and(|head| std::ptr::eq(head, finding));
+    let mut further: Vec<&Finding> = pool
+        .checks
+        .iter()
+        .flat_map(|check| ranked(check).into_iter().filter(move |finding| !is_carrying(check, finding)))
+        .collect();
+    further.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    let more = further.len().saturating_sub(context.detail.findings);
+    for finding in further.into_iter().take(context.detail.findings) {
         lines.extend(finding_lines(context, finding));
     }
     if more > 0 {
         lines.push(format!("- {} in the run file", counted(more, "more finding", "more findings")));
+    }
+    lines
+}
+
+/// The finding that carries a check's verdict, and what the check waits for or lacks.
+fn carrying_lines(context: Context<'_>, check: &CheckReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    match head(check) {
+        Some(finding) if check.verdict != Verdict::Aligned => lines.extend(finding_lines(context, finding)),
+        None if check.verdict != Verdict::Aligned && check.reasons.is_empty() => {
+            lines.push(format!("- {}: {}", check.check, text::sentence(&check.summary, Place::Markdown)));
+        }
+        _ => {}
+    }
+    if !check.reasons.is_empty() {
+        let reasons: Vec<_> = check.reasons.iter().map(|reason| text::quote(reason, Place::Markdown)).collect();
+        lines.push(format!("- {} waits for or lacks: {}", check.check, reasons.join(", ")));
     }
     lines
 }
