@@ -1,6 +1,5 @@
 //! `pool-review`: parse, run, print, exit code. Nothing else exits, prints, reads the clock or the environment.
 #![expect(
-    clippy::print_stdout,
     clippy::print_stderr,
     clippy::disallowed_methods,
     reason = "the one place that talks to the terminal, the clock and the environment"

@@ -467,14 +467,13 @@ fn the_terminal_reads_like_this() {
     let expected = "\
 pool-review run 20261129T120000Z (2026-11-29 12:00Z)
 
-specialist  misaligned             latest-model  acme/old@default#seat: retire member  retirement_due  days to the end 12.0 d  (limit >= 30.0 d)
-            proposal pcr1-fb77862853f4157f893eb03d86e45e07; take it out of the pool; at .opencode/opencode.jsonc:42; limit set at instructions/pool-composition-r…
-workhorse   blocked                best-per-pool  the market is 90.0 h old, at most 48.0 h
-pools       insufficient_evidence  summit
-categories  misaligned             deep
+specialist     misaligned             latest-model   retirement_due  acme/old@default#seat: retire member  days to the end 12.0 d  (limit >= 30.0 d)  [pcr1-fb778628]
+workhorse      blocked                best-per-pool  the market is 90.0 h old, at most 48.0 h
+pools          insufficient_evidence  summit
+by their pool  misaligned             deep
 
 4 pools: 1 blocked, 1 misaligned, 1 insufficient_evidence, 1 aligned. 2 categories: 1 misaligned, 1 aligned
-first run in this ledger; 1 open proposal; 1 name not matched
+first run in this ledger; 1 open proposal in the reports folder; 1 name not matched
 latest-model 1 misaligned, best-per-pool 1 blocked, right-sizing ok, structure ok
 ";
     assert_eq!(terminal::render(&report, false), expected);

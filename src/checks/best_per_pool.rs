@@ -120,7 +120,7 @@ fn sessions(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &Settings,
     for rival in rivals(evidence, lead) {
         match shortfall(&rival.rate(), &bars) {
             Some(short) => {
-                judgement.open.push((Verdict::Unresolved, format!("floor_alternative:{}:{short}", rival.key)))
+                judgement.open.push((Verdict::Unresolved, format!("floor_alternative:{}:{short}", rival.key)));
             }
             None => judgement.findings.extend(pair(evidence, lead, rival, settings)),
         }

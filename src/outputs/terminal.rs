@@ -77,7 +77,7 @@ fn needs_someone(pool: &PoolReport) -> bool {
 /// The longest name that is listed.
 fn name_width(report: &Report) -> usize {
     let names = pools(report).filter(|pool| needs_someone(pool)).map(|pool| show(pool.id.as_str()).chars().count());
-    names.max().unwrap_or(0).clamp("categories".len(), MOST_NAME)
+    names.max().unwrap_or(0).clamp("by their pool".len(), MOST_NAME)
 }
 
 /// Which run this is.
@@ -193,11 +193,11 @@ fn tallies(report: &Report) -> Vec<String> {
     vec![first.join(". "), format!("{moved}; {open}; {unmatched} not matched")]
 }
 
-/// One status per check: `ok`, or how many of each verdict.
+/// One status per check over the pools: `ok`, or how many of each verdict.
 fn checks(report: &Report) -> String {
-    let ids: BTreeSet<_> = report.pools.iter().flat_map(|pool| &pool.checks).map(|check| check.check).collect();
+    let ids: BTreeSet<_> = pools(report).flat_map(|pool| &pool.checks).map(|check| check.check).collect();
     let mut verdicts: BTreeMap<_, Vec<Verdict>> = BTreeMap::new();
-    for check in report.pools.iter().flat_map(|pool| &pool.checks) {
+    for check in pools(report).flat_map(|pool| &pool.checks) {
         verdicts.entry(check.check).or_default().push(check.verdict);
     }
     let status = |id: &crate::vocabulary::CheckId| {

@@ -59,6 +59,7 @@ pub(super) fn moved(finding: &Finding, place: Place) -> String {
             Some(other) => format!("add {subject} beside {other}"),
             None => format!("add {subject}"),
         },
+        (Some(intent), Some(_)) if intent.kind == ProposalKind::RetireMember => format!("{subject}: retire member"),
         (Some(_), Some(other)) => format!("{subject} → {other}"),
         (Some(intent), None) => format!("{subject}: {}", intent.kind.as_str().replace('_', " ")),
         (None, Some(other)) => format!("{subject} against {other}"),
