@@ -66,17 +66,13 @@ fn rings(
 ) -> BTreeMap<String, Result<ResolvedRing, RingError>> {
     let settings = Settings::parse(NO_POLICY, "settings.md").unwrap();
     let model_of = |target: &pool_review::vocabulary::TargetRef| Some(ModelId::new(target.model.clone()));
-    let input = RingInput { config, catalogue: Some(catalogue), settings: &settings, model_of: &model_of, now_ms };
+    let input = RingInput::new(config, Some(catalogue), &settings, &model_of, now_ms);
     config.routes.iter().map(|route| (route.id.to_string(), ResolvedRing::build(&input, route))).collect()
 }
 
 /// `[target, reason]` pairs of a ring or of the attempt to build one.
 fn drops(ring: &Result<ResolvedRing, RingError>) -> Vec<(String, String)> {
-    let dropped = match ring {
-        Ok(ring) => ring.dropped(),
-        Err(RingError::Empty { dropped, .. }) => dropped,
-        Err(RingError::Invalid { .. }) => &[],
-    };
+    let dropped = ring.as_ref().map_or_else(RingError::dropped, ResolvedRing::dropped);
     dropped.iter().map(|dropped| (dropped.target.clone(), dropped.reason.as_str().to_owned())).collect()
 }
 
@@ -186,7 +182,7 @@ fn configured_shares_multiply_down_the_tree() {
         };
         let children = value["children"].as_array().unwrap();
         let children = children.iter().map(|child| (tree(child, keys), child["weight"].as_f64().unwrap())).collect();
-        ShareNode::Group { selection, children }
+        ShareNode::Group { route: "".into(), selection, children }
     }
 
     let Some(shared) = common::shared() else { return };
