@@ -49,7 +49,7 @@ pub enum Verb {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// latest-model, best-per-pool, right-sizing or structure; a code such as dead_weight; or the name of a pool
+    /// latest-model, best-per-pool, right-sizing or structure; a code such as `dead_weight`; or the name of a pool
     #[arg(value_name = "CHECK|CODE|POOL")]
     pub topic: String,
     /// The instruction file, for pools

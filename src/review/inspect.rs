@@ -175,7 +175,7 @@ fn rotation(ring: &ResolvedRing) -> Option<RotationView> {
     }
     let names: Vec<String> = first.iter().map(|member| member.target.to_string()).collect();
     let letters = |slots: &[usize]| slots.iter().filter_map(|slot| ('A'..='Z').nth(*slot)).collect::<String>();
-    let named = |members: Vec<usize>| members.into_iter().map(|member| names[member].clone()).collect::<Vec<_>>();
+    let spelt_out = |members: Vec<usize>| members.into_iter().map(|member| names[member].clone()).collect::<Vec<_>>();
     let jobs = 1..=rotation.block.len().min(MOST_JOBS);
     Some(RotationView {
         block: letters(&rotation.block),
@@ -184,7 +184,7 @@ fn rotation(ring: &ResolvedRing) -> Option<RotationView> {
             .map(|jobs| {
                 let (block, smooth) =
                     (rotation.count_error(&rotation.block, jobs), rotation.count_error(&rotation.smooth, jobs));
-                (jobs, block, smooth, named(rotation.starved(&rotation.block, jobs)))
+                (jobs, block, smooth, spelt_out(rotation.starved(&rotation.block, jobs)))
             })
             .collect(),
         skipped: (0..names.len()).map(|down| skipped(&rotation, &names, down)).collect(),

@@ -47,7 +47,7 @@ pub(super) fn plan(
         let ring = ResolvedRing::build(&input, &route);
         let holds = ring.as_ref().map(|ring| holds(ring, &gathered.config, route.is_fixed, now_ms)).unwrap_or_default();
         let (policy, tier) = (input.policy(&route.id), settings.tier_of(&route.id));
-        Planned { ring, policy, tier, route, is_single, holds }
+        Planned { route, is_single, ring, policy, tier, holds }
     };
     let mut pools: Vec<Planned> =
         gathered.config.effective().into_values().map(|route| planned(route.clone(), false)).collect();

@@ -342,8 +342,8 @@ impl<'a> Walk<'a> {
         }
         let key = || format!("{}/{}", leaf.provider, leaf.model);
         leaf.weight = weight(leaf.route, leaf.target, key);
-        let naming = self.path.iter().filter(|route| !route.is_fixed && !route.budgets.is_empty());
-        leaf.budget = naming.filter_map(|route| route.budgets.get(&key())).next();
+        let mut naming = self.path.iter().filter(|route| !route.is_fixed && !route.budgets.is_empty());
+        leaf.budget = naming.find_map(|route| route.budgets.get(&key()));
         self.out.leaves.push(leaf);
         Some(self.out.leaves.len() - 1)
     }

@@ -65,6 +65,7 @@ fn compile<'a>(rules: impl Iterator<Item = (&'a NeverRule, Option<Tier>)>, name:
 
 /// The rules that hold for one pool.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent rules, each named")]
 pub struct PoolPolicy {
     /// Models never used here.
     never: Vec<Arc<Named>>,

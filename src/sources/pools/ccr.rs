@@ -2,7 +2,7 @@
 //! sections that name models are looked at; keys of providers are never read. Where a 3.x store lies beside it, the file is stale.
 
 use super::jsonc::{Cursor, Document};
-use super::shell::{Shell, model_target, target};
+use super::shell::{Shell, target};
 use crate::vocabulary::{
     ConfigFile, FleetConfig, Place, PoolFormat, PoolId, ProviderId, Reject, RouteTarget, TargetKind, TargetRef,
 };
@@ -19,11 +19,11 @@ pub fn parse(file: &ConfigFile, has_store: bool) -> Result<FleetConfig, String> 
     let mut config = FleetConfig::default();
     if has_store {
         let reason =
-            "a 3.x store `config.sqlite` lies beside this file, which the router then read once and ignores since";
+            "a 3.x store config.sqlite lies beside this file, which the router then read once and ignores since";
         config.problems.push(Reject { place: Place::new(file.path.clone(), 1), reason: reason.to_owned() });
     }
     if router.get("rules").is_some() || router.get("builtInRules").is_some() {
-        let reason = "this is a `Router` of the 3.x form, whose rules are not read";
+        let reason = "this is a Router of the 3.x form, whose rules are not read";
         config.problems.push(Reject { place: router.place(), reason: reason.to_owned() });
     }
     for slot in SLOTS {
@@ -46,7 +46,7 @@ fn slot_target(at: &Cursor<'_>) -> Option<RouteTarget> {
     let parts = text.split_once(',').map(|(provider, model)| (provider.trim(), model.trim()));
     let kind = match parts.filter(|(provider, model)| !provider.is_empty() && !model.is_empty()) {
         Some((provider, model)) => {
-            model_target(TargetRef { provider: ProviderId::new(provider), model: model.to_owned(), variant: None })
+            TargetKind::Model(TargetRef { provider: ProviderId::new(provider), model: model.to_owned(), variant: None })
         }
         None => TargetKind::Unreadable(text.to_owned()),
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::shell::{Shell, model_target, target};
+use super::shell::{Shell, target};
 use crate::settings::yaml::{self, Node, Value};
 use crate::vocabulary::{
     ConfigFile, Consumer, ConsumerTarget, FleetConfig, Place, PoolFormat, PoolId, ProviderId, Reject, RouteTarget,
@@ -86,7 +86,7 @@ fn member(entry: &Node, index: usize, path: &str) -> Result<(String, RouteTarget
 fn kind(model: &str) -> TargetKind {
     match model.split_once('/') {
         Some((provider, id)) if provider != "os.environ" && !provider.is_empty() && !id.is_empty() => {
-            model_target(TargetRef { provider: ProviderId::new(provider), model: id.to_owned(), variant: None })
+            TargetKind::Model(TargetRef { provider: ProviderId::new(provider), model: id.to_owned(), variant: None })
         }
         _ => TargetKind::Unreadable(model.to_owned()),
     }

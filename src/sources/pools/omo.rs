@@ -4,7 +4,7 @@
 
 use super::jsonc::{Cursor, Document};
 use super::opencode::{ROUTE_PROVIDER, needs_resolving};
-use super::shell::{Shell, model_target, target};
+use super::shell::{Shell, target};
 use crate::vocabulary::{
     ConfigFile, Consumer, ConsumerTarget, FleetConfig, PoolFormat, PoolId, ProviderId, Reject, RouteTarget, TargetKind,
     TargetRef,
@@ -47,7 +47,7 @@ fn fallback_remark(root: &Cursor<'_>, config: &FleetConfig) -> Option<Reject> {
         setting.truth() == Some(true) || setting.get("enabled").and_then(|flag| flag.truth()) == Some(true)
     });
     let place = setting.map_or_else(|| root.place(), |setting| setting.place());
-    let reason = "`runtime_fallback` is off, so the fallbacks of this file may never be used".to_owned();
+    let reason = "runtime_fallback is off, so the fallbacks of this file may never be used".to_owned();
     (!is_on && !config.routes.is_empty()).then_some(Reject { place, reason })
 }
 
@@ -85,22 +85,21 @@ impl Entry<'_, '_> {
             targets.extend(self.target(&fallback, None, true));
         }
         if is_replaced {
-            let reason =
-                format!("the model of `{}` is of a disabled provider, so another one takes its place", self.id);
+            let reason = format!("the model of {} is of a disabled provider, so another one takes its place", self.id);
             config.problems.push(Reject { place: primary.place(), reason });
         }
         if BUILT_IN.contains(&self.id) {
-            let reason = format!("`{}` also has a fallback chain built in, which no file shows", self.id);
+            let reason = format!("{} also has a fallback chain built in, which no file shows", self.id);
             config.problems.push(Reject { place: self.at.place(), reason });
         }
-        self.add(targets, variant, config);
+        self.add(targets, variant.as_ref(), config);
     }
 
     /// Adds what the entry names.
-    fn add(&self, targets: Vec<RouteTarget>, variant: Option<String>, config: &mut FleetConfig) {
+    fn add(&self, targets: Vec<RouteTarget>, variant: Option<&String>, config: &mut FleetConfig) {
         for (i, target) in targets.iter().enumerate() {
             let id = if i == 0 { self.consumer_id() } else { format!("{}/fallback.{i}", self.consumer_id()) };
-            let variant = if i == 0 { variant.clone() } else { None };
+            let variant = if i == 0 { variant.cloned() } else { None };
             match &target.kind {
                 TargetKind::Pool { id: pool, .. } => {
                     config.consumers.push(self.consumer(id, ConsumerTarget::Pool(pool.clone()), variant, target));
@@ -186,7 +185,7 @@ fn reference(text: &str, effort: Option<String>) -> TargetKind {
         return TargetKind::Pool { id: PoolId::new(model), variant: None };
     }
     let variant = own.map(str::to_owned).or(effort);
-    model_target(TargetRef { provider: ProviderId::new(provider), model: model.to_owned(), variant })
+    TargetKind::Model(TargetRef { provider: ProviderId::new(provider), model: model.to_owned(), variant })
 }
 
 /// A reference without its variant: `model(high)` or `model high`, known words only.

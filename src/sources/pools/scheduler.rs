@@ -1,4 +1,4 @@
-//! Jobs of opencode-scheduler as consumers (reference `pools` §6). What runs is the frozen `invocation`; editing `run` alone
+//! Jobs of opencode-scheduler as consumers (reference `pools` §6). What runs is the frozen invocation; editing `run` alone
 //! changes nothing, and where the two differ that is worth a remark.
 
 use std::path::{Path, PathBuf};
@@ -23,8 +23,7 @@ pub fn parse(file: &ConfigFile) -> Result<FleetConfig, String> {
     if let (Some(wanted), Some(frozen)) = (&wanted, &frozen_model)
         && wanted.text() != frozen.text()
     {
-        let reason =
-            format!("job {slug}: `run.model` was edited, but the frozen `invocation` still names another model");
+        let reason = format!("job {slug}: run.model was edited, but the frozen invocation still names another model");
         config.problems.push(Reject { place: wanted.place(), reason });
     }
     let named = if frozen.is_some() { frozen_model } else { wanted };
@@ -68,9 +67,9 @@ pub(super) fn files(path: &Path) -> Vec<PathBuf> {
             } else if found.extension().is_some_and(|extension| extension == "json") {
                 let is_job = folder.file_name().is_some_and(|name| name == "jobs");
                 if is_job {
-                    jobs.push(found)
+                    jobs.push(found);
                 } else if folder == path {
-                    own.push(found)
+                    own.push(found);
                 }
             }
         }

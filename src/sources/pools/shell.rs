@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::vocabulary::{Place, PoolFormat, PoolId, RouteDef, RouteTarget, Selection, TargetKind, TargetRef};
+use crate::vocabulary::{Place, PoolFormat, PoolId, RouteDef, RouteTarget, Selection, TargetKind};
 
 /// Where a definition comes from.
 pub(super) struct Shell<'a> {
@@ -62,9 +62,4 @@ pub(super) fn target(kind: TargetKind, pointer: &str, place: Place, raw: Value) 
         place,
         raw,
     }
-}
-
-/// A model as a target.
-pub(super) fn model_target(reference: TargetRef) -> TargetKind {
-    TargetKind::Model(reference)
 }

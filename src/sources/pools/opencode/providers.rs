@@ -76,7 +76,7 @@ pub(super) fn ignored_lists(root: &Cursor<'_>) -> Vec<Reject> {
                 } else {
                     ""
                 };
-                let reason = format!("`{key}` of {provider} is ignored by opencode 2.x{use_of}");
+                let reason = format!("the {key} of {provider} is ignored by opencode 2.x{use_of}");
                 ignored.push(Reject { place: list.place(), reason });
             }
         }
