@@ -302,6 +302,11 @@ fn window_finding(
         found.todo = Sentence::from("read the quota again");
         return Some(found);
     }
+    if !judged.moves() {
+        found.why = found.why.own("; raised by windows.flag_literal_picture, the prices alone say nothing");
+        found.todo = Sentence::from("nothing by itself: look at the numbers");
+        return Some(found);
+    }
     found.why = found.why.own(format!("; {hours:.1} scarce lead-hours a review"));
     lead_elsewhere(
         evidence,
