@@ -11,8 +11,9 @@ use crate::vocabulary::{
 /// Nesting deeper than this is not expanded: no fleet needs it, and a stack is finite.
 const MAX_NESTING: usize = 64;
 
-/// Most groups that one tree may hold: graphs that refer to themselves in many ways would otherwise never end.
-const MAX_GROUPS: usize = 2_000;
+/// Most times that one tree walks into pools it has walked before: pools that refer to each other in many ways have more ways
+/// through them than anybody could walk.
+const MAX_REPEATS: usize = 400;
 
 /// Why a target is not a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -173,7 +174,8 @@ pub(super) fn expand<'a>(scope: Scope<'a>, route: &'a RouteDef) -> Expansion<'a>
         seen: HashSet::new(),
         done: HashSet::new(),
         path: vec![route],
-        groups: 0,
+        entered: HashSet::new(),
+        repeats: 0,
         cycles: 0,
     };
     walk.out.tree = walk.group(route, None, false);
@@ -192,8 +194,10 @@ struct Walk<'a> {
     done: HashSet<(&'a str, Option<&'a str>)>,
     /// The routes from the root to here.
     path: Vec<&'a RouteDef>,
-    /// Groups entered.
-    groups: usize,
+    /// Nested pools, with the variant handed down, that were walked into.
+    entered: HashSet<(&'a str, Option<&'a str>)>,
+    /// How often one was walked into again.
+    repeats: usize,
     /// Cycles met.
     cycles: usize,
 }
@@ -204,7 +208,6 @@ type Tiers = BTreeMap<(bool, i64, usize), Vec<(ShareNode, f64)>>;
 impl<'a> Walk<'a> {
     /// One route as a group; `None` when nothing of it is left. `inherited` is the variant handed down by a reference.
     fn group(&mut self, route: &'a RouteDef, inherited: Option<&'a str>, is_fallback: bool) -> Option<ShareNode> {
-        self.groups += 1;
         let has_order = route.targets.iter().any(|target| target.order.is_some());
         let mut tiers = Tiers::new();
         for (i, target) in route.targets.iter().enumerate() {
@@ -260,11 +263,14 @@ impl<'a> Walk<'a> {
         let name =
             || format!("opencode-route/{id}{}", written.map(|variant| format!("#{variant}")).unwrap_or_default());
         let nested = self.scope.routes.get(id).copied().filter(|nested| nested.invalid.is_none());
+        let is_repeat = self.entered.contains(&(id.as_str(), handed));
         let refused = match nested {
             _ if self.path.iter().any(|route| route.id == *id) => Some(DropReason::Cycle),
             None => Some(DropReason::NoSuchRoute),
             Some(_) if self.done.contains(&(id.as_str(), handed)) => Some(DropReason::AlreadyInTree),
-            Some(_) if self.path.len() >= MAX_NESTING || self.groups >= MAX_GROUPS => Some(DropReason::TooDeep),
+            Some(_) if self.path.len() >= MAX_NESTING || is_repeat && self.repeats >= MAX_REPEATS => {
+                Some(DropReason::TooDeep)
+            }
             Some(_) => None,
         };
         if let Some(reason) = refused {
@@ -274,6 +280,8 @@ impl<'a> Walk<'a> {
         }
         let (cycles, dropped) = (self.cycles, self.out.dropped.len());
         let nested = nested?;
+        self.repeats += usize::from(is_repeat);
+        self.entered.insert((id.as_str(), handed));
         self.path.push(nested);
         let group = self.group(nested, handed, is_fallback);
         self.path.pop();

@@ -53,7 +53,7 @@ impl PolicyBook {
 fn compile<'a>(rules: impl Iterator<Item = (&'a NeverRule, Option<Tier>)>, name: &str) -> Vec<Arc<Named>> {
     let named = |(i, (rule, tier)): (usize, (&NeverRule, Option<Tier>))| {
         Some(Arc::new(Named {
-            model: glob(&rule.model.to_lowercase())?,
+            model: glob(&dashed(&rule.model))?,
             pools: glob(&rule.pools)?,
             tier,
             reason: rule.reason.clone().unwrap_or_default(),
@@ -216,7 +216,9 @@ impl PoolPolicy {
             let detail = "its home is not among them".to_owned();
             judged.broken.push((Rule::OnlyHomes, "policy.only_homes".to_owned(), detail));
         }
-        if self.plan_homes_only && !member.on_plan_home {
+        if self.plan_homes_only && !member.has_home() {
+            judged.open.push(Rule::PlanHome);
+        } else if self.plan_homes_only && !member.on_plan_home {
             let detail = "its home is not a plan home (billing is not flat)".to_owned();
             judged.broken.push((Rule::PlanHome, "policy.plan_meaning".to_owned(), detail));
         }
@@ -295,19 +297,23 @@ fn named_in<'a>(rules: &'a [Arc<Named>], member: &RingMember) -> Option<&'a Name
     if rules.is_empty() {
         return None;
     }
-    let written = member.target.model.to_lowercase();
+    let written = dashed(&member.target.model);
     let tail = written.rsplit('/').next().unwrap_or_default().to_owned();
-    let names = [member.key.model.as_str().to_lowercase(), written, tail];
-    let spelt: Vec<String> = names.iter().flat_map(|name| spellings(name)).collect();
-    rules.iter().map(Arc::as_ref).find(|rule| spelt.iter().any(|name| rule.model.is_match(name)))
+    let names = [dashed(member.key.model.as_str()), written, tail];
+    let families: Vec<String> = names.iter().map(|name| family(name)).collect();
+    let is_named = |rule: &&Named| names.iter().chain(&families).any(|name| rule.model.is_match(name));
+    rules.iter().map(Arc::as_ref).find(is_named)
 }
 
-/// A name, the same with dots as dashes because hosts spell versions either way, and its family: the words that are no version.
-fn spellings(name: &str) -> [String; 3] {
-    let dashed = name.replace('.', "-");
+/// A name or pattern in lower case with dots as dashes: hosts spell versions either way, and so do people who write rules.
+fn dashed(name: &str) -> String {
+    name.to_lowercase().replace('.', "-")
+}
+
+/// The family of a name: its words that are no version.
+fn family(name: &str) -> String {
     let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
-    let family: Vec<&str> = dashed.split('-').filter(|word| !is_version(word)).collect();
-    [name.to_owned(), family.join("-"), dashed]
+    name.split('-').filter(|word| !is_version(word)).collect::<Vec<_>>().join("-")
 }
 
 /// A sentence fragment with the reason in brackets, if there is one.

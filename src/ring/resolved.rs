@@ -13,6 +13,9 @@ use crate::vocabulary::{
     TargetRef,
 };
 
+/// What the home of a provider begins with that no home of the settings has. An id of the settings holds no slash.
+const UNASSIGNED: &str = "unassigned/";
+
 /// Provider → model as written → its canonical name, as far as it was asked for.
 type Names = HashMap<ProviderId, HashMap<String, Option<ModelId>>>;
 
@@ -173,6 +176,11 @@ impl RingMember {
             is_fallback: false,
             offers: None,
         }
+    }
+
+    /// Whether the settings say which home its provider belongs to.
+    pub fn has_home(&self) -> bool {
+        !self.key.home.as_str().starts_with(UNASSIGNED)
     }
 
     /// How it came into a pool, as a fragment: directly, through a nested pool, by a pattern, as a fallback.
@@ -483,7 +491,7 @@ fn member_of(input: &RingInput<'_>, leaf: &Leaf<'_>) -> RingMember {
                 .variant
                 .or(default)
                 .map_or_else(Effort::default_effort, |variant| Effort::new(variant.to_lowercase())),
-            home: home.map_or_else(|| HomeId::new(format!("unassigned/{}", leaf.provider)), |(id, _)| (*id).clone()),
+            home: home.map_or_else(|| HomeId::new(format!("{UNASSIGNED}{}", leaf.provider)), |(id, _)| (*id).clone()),
         },
         on_plan_home: home.is_some_and(|(_, is_plan)| *is_plan),
         is_listed: leaf.entry.is_some() || input.config.own_model(leaf.provider, leaf.model).is_some(),
