@@ -46,9 +46,12 @@ fn link(to: &Path, at: &Path) {
     std::os::unix::fs::symlink(to, at).unwrap();
 }
 
+/// A name, a part of the message, and how to make what is no config.
+type NoFile = (&'static str, &'static str, fn(&Path));
+
 #[test]
 fn a_canonical_config_that_is_no_file_ends_with_exit_2_and_writes_nothing() {
-    let make: [(&str, &str, fn(&Path)); 8] = [
+    let make: [NoFile; 8] = [
         ("missing", "no such file", |_| {}),
         ("directory", "not a regular file", |path| {
             #[expect(clippy::disallowed_methods, reason = "a scratch folder of the test run")]

@@ -93,19 +93,17 @@ fn policies() -> impl Strategy<Value = String> {
     let homes = "homes: {x: {providers: [a, b], billing: flat}, y: {providers: [c, d], billing: metered}}";
     (pattern.clone(), pools, pattern, any::<[bool; 5]>()).prop_map(
         move |(never, pools, tier, [homes_only, open, unpooled, tools, context])| {
-            let mut front = format!("{homes}\npolicy:\n  never: [{{model: {never}, pools: {pools}}}]\n");
-            front += &format!("  not_in_tier: [{{tier: workhorse, model: {tier}, pools: r2}}]\n  plan_meaning: none\n");
-            if homes_only {
-                front += "  only_homes: [x]\n";
-            }
-            if open {
-                front += "  family: open\n";
-            }
-            front += &format!(
-                "pools: [{{pattern: r1, unpooled: {unpooled}, needs_tools: {tools}, min_context: {}}}]",
-                if context { 1_000_000 } else { 1 }
-            );
-            front
+            let mut front = vec![homes.to_owned(), "policy:".to_owned()];
+            front.push(format!("  never: [{{model: {never}, pools: {pools}}}]"));
+            front.push(format!("  not_in_tier: [{{tier: workhorse, model: {tier}, pools: r2}}]"));
+            front.push("  plan_meaning: none".to_owned());
+            front.extend(homes_only.then(|| "  only_homes: [x]".to_owned()));
+            front.extend(open.then(|| "  family: open".to_owned()));
+            let least = if context { 1_000_000 } else { 1 };
+            front.push(format!(
+                "pools: [{{pattern: r1, unpooled: {unpooled}, needs_tools: {tools}, min_context: {least}}}]"
+            ));
+            front.join("\n")
         },
     )
 }

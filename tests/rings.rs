@@ -260,7 +260,9 @@ fn configured_shares_multiply_down_the_tree() {
 fn rotations_are_those_of_the_golden_cases() {
     let Some(shared) = common::shared() else { return };
     let mut checked = 0;
-    for golden in common::files_below(&shared.join("golden"), &|name| name.ends_with(".json")) {
+    for golden in common::files_below(&shared.join("golden"), &|name| {
+        Path::new(name).extension().is_some_and(|extension| extension == "json")
+    }) {
         for case in json(&golden)["cases"].as_array().unwrap().iter().filter(|case| case["fn"] == "ring") {
             let (input, output, id) = (&case["input"], &case["output"], &case["id"]);
             let members: Vec<(String, f64)> = serde_json::from_value(input["members"].clone()).unwrap();
@@ -278,8 +280,8 @@ fn rotations_are_those_of_the_golden_cases() {
                 let error = rotation.count_error(ring, jobs);
                 assert!((error - output[name].as_f64().unwrap()).abs() <= 1e-6, "{id}: {name} {error}");
             }
-            let shares = rotation.shares_with_down(&rotation.block, &down);
-            for ((name, _), share) in members.iter().zip(&shares) {
+            let given = rotation.shares_with_down(&rotation.block, &down);
+            for ((name, _), share) in members.iter().zip(&given) {
                 let wanted = output["share_down"][name].as_f64().unwrap();
                 assert!((share - wanted).abs() <= 1e-6, "{id}: {name} {share} {wanted}");
             }
