@@ -50,6 +50,7 @@ cases! {
     an_empty_market_blocks: "market-empty",
     sources_that_are_not_configured_are_not_judged: "not-configured",
     a_quota_snapshot_of_last_month_is_not_used: "quota-of-last-month",
+    categories_that_cannot_be_read_block: "categories-broken",
     a_category_may_name_a_missing_pool: "missing-pool",
     a_second_run_says_what_moved: "second-run-12h-later",
     the_same_instant_twice_is_one_run: "same-now-twice",

@@ -291,9 +291,9 @@ fn window_finding(
     let gap = judged.gap.map_or(0.0, |gap| gap.low);
     found.measured = Some(Measured { what: "window price gap", value: gap, unit: Unit::WindowPrice, n: None });
     found.limit = Some(Limit { op: LimitOp::Below, value: rules.gap, setting: "windows.gap" });
-    let label = judged.label.map_or("", crate::evidence::windows::WindowLabel::as_str);
+    let label = judged.label.map_or_else(String::new, |label| format!("{}: ", label.as_str()));
     let hours = judged.scarce_lead_hours(rules).map_or(0.0, |hours| hours.low);
-    found.why = window_line(Sentence::new().own(format!("{label}: the lead draws on ")), &lead.windows);
+    found.why = window_line(Sentence::new().own(format!("{label}the lead draws on ")), &lead.windows);
     if let Some(equal) = evidence.members.iter().find(|member| member.key == against) {
         found.why = window_line(found.why.own(" while ").name(&equal.target).own(" has "), &equal.windows);
     }
