@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
 
+#[path = "scene/binary.rs"]
+mod binary;
 #[path = "scene/files.rs"]
 mod files;
 mod scene;
@@ -13,9 +15,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use binary::Ran;
 use files::tree;
 use pool_review::history::Ledger;
-use scene::{Ran, Scene};
+use scene::Scene;
 use serde_json::Value;
 
 /// The canonical config of the demo.

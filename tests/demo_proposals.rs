@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
 
+#[path = "scene/binary.rs"]
+mod binary;
 #[path = "demo_page/run.rs"]
 mod run_file;
 mod scene;

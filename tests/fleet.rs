@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
 
+#[path = "scene/binary.rs"]
+mod binary;
 mod common;
 #[path = "demo_page/run.rs"]
 mod run_file;
@@ -12,9 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use binary::Ran;
 use common::{files_below, shared};
 use run_file::{findings, list, text};
-use scene::{Ran, Scene};
+use scene::Scene;
 use serde_json::{Value, json};
 
 /// What shows a planted fact.

@@ -12,6 +12,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
 
+#[path = "scene/binary.rs"]
+mod binary;
 #[path = "scene/files.rs"]
 mod files;
 mod scene;
@@ -20,11 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use binary::Ran;
 use clap::CommandFactory as _;
 use files::tree;
 use pool_review::checks::CHECKS;
 use pool_review::vocabulary::sha256_hex;
-use scene::{Ran, Scene};
+use scene::Scene;
 
 /// From this size on a written file is compared by its digest.
 const MOST_KEPT_BYTES: usize = 40 * 1024;

@@ -1,5 +1,4 @@
-//! A workspace of a test: a folder below the target folder, filled by the test, in which the compiled binary runs with an
-//! emptied environment.
+//! A workspace of a test: a folder below the target folder, filled by the test.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,23 +7,11 @@
 )]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A workspace.
 pub(crate) struct Scene {
     /// Its folder.
     pub(crate) root: PathBuf,
-}
-
-/// What one run of the binary left behind.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    /// Exit code; `None` when a signal ended it.
-    pub(crate) code: Option<i32>,
-    /// stdout.
-    pub(crate) stdout: String,
-    /// stderr.
-    pub(crate) stderr: String,
 }
 
 impl Scene {
@@ -49,25 +36,6 @@ impl Scene {
     /// Copies a file or folder of this repository (or an absolute path) into the workspace.
     pub(crate) fn copy(&self, from: &str, to: &str) {
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(from), &self.root.join(to));
-    }
-
-    /// The command that runs the binary here, with nothing of the test's own environment.
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pool-review"));
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        command.current_dir(&self.root).args(args).env_clear().env("PATH", path).env("TZ", "UTC").env("LC_ALL", "C");
-        command.stdin(Stdio::null());
-        command
-    }
-
-    /// Runs the binary here.
-    pub(crate) fn run(&self, args: &[&str]) -> Ran {
-        let output = self.command(args).output().unwrap();
-        Ran {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
     }
 }
 
