@@ -79,9 +79,9 @@ fn needs_someone(pool: &PoolReport) -> bool {
 /// The longest name that is listed.
 fn name_width(report: &Report) -> usize {
     let needing = pools(report).filter(|pool| needs_someone(pool));
-    let named = needing.chain(categories(report).filter(|category| own_finding(category).is_some()));
-    let names = named.map(|pool| short_name(pool.id.as_str()).chars().count());
-    names.max().unwrap_or(0).clamp("by their pool".len(), MOST_NAME)
+    let listed = needing.chain(categories(report).filter(|category| own_finding(category).is_some()));
+    let widths = listed.map(|pool| short_name(pool.id.as_str()).chars().count());
+    widths.max().unwrap_or(0).clamp("by their pool".len(), MOST_NAME)
 }
 
 /// Which run this is.
