@@ -198,7 +198,7 @@ fn a_long_file_of_rows_takes_seconds() {
     put(&scene, "data/evidence/scorecards.csv", many);
     let started = Instant::now();
     assert_eq!(scene.run(&["review"]).code, Some(3));
-    assert!(started.elapsed() < Duration::from_secs(60), "{:?} for {ROWS} rows", started.elapsed());
+    assert!(started.elapsed() < Duration::from_mins(1), "{:?} for {ROWS} rows", started.elapsed());
     assert!(source(&run_file(&scene), "sessions")["used"].as_u64().unwrap() > ROWS);
     take(&scene, "data/evidence/scorecards.csv");
 }

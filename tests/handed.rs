@@ -86,8 +86,13 @@ const LATER: &[(&str, u32)] = &[
 /// The test sources beside this one: path → text.
 fn tests() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let sources = tree(&root).into_iter().filter(|(path, _)| path.ends_with(".rs") && path != "handed.rs");
+    let sources = tree(&root).into_iter().filter(|(path, _)| ends_with(path, "rs") && path != "handed.rs");
     sources.map(|(path, bytes)| (path, String::from_utf8(bytes).unwrap())).collect()
+}
+
+/// Whether a file's name has this ending.
+fn ends_with(name: &str, ending: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == ending)
 }
 
 /// The test files that run a golden function: they pick cases by `fn`, and name it.
@@ -105,8 +110,7 @@ fn runners<'a>(tests: &'a BTreeMap<String, String>, function: &str) -> Vec<&'a s
 fn every_golden_function_is_run_or_belongs_to_a_later_issue() {
     let Some(shared) = shared() else { return };
     let tests = tests();
-    let goldens =
-        files_below(&shared.join("golden"), &|name| Path::new(name).extension().is_some_and(|end| end == "json"));
+    let goldens = files_below(&shared.join("golden"), &|name| ends_with(name, "json"));
     assert!(!goldens.is_empty(), "the handed folder holds golden files");
     let mut open = Vec::new();
     for path in goldens {
