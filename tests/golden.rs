@@ -55,7 +55,8 @@ cases! {
     a_quota_snapshot_of_last_month_is_not_used: "quota-of-last-month",
     categories_that_cannot_be_read_block: "categories-broken",
     a_category_may_name_a_missing_pool: "missing-pool",
-    a_second_run_says_what_moved: "second-run-12h-later",
+    a_second_run_on_the_same_evidence_says_unchanged: "second-run-12h-later",
+    a_second_run_after_readings_grew_old_says_what_moved: "second-run-moved",
     the_same_instant_twice_is_one_run: "same-now-twice",
     format_json: "format-json",
     quiet: "quiet",
@@ -114,6 +115,33 @@ fn the_same_instant_again_touches_no_file() {
         assert!(first.get(&path) == Some(&second), "{path} was written again");
     }
     assert_eq!(state().len(), first.len());
+}
+
+#[test]
+fn another_place_and_environment_give_the_same_bytes() {
+    let (here, there) = (Scene::demo("here"), Scene::demo("a folder/of somebody else's"));
+    let first = here.run(&["review"]);
+    let mut command = there.command(&["review", "--workspace", there.root.to_str().unwrap()]);
+    command
+        .current_dir("/")
+        .env("TZ", "Asia/Tokyo")
+        .env("LC_ALL", "de_DE.UTF-8")
+        .env("COLUMNS", "20")
+        .env("CI", "true");
+    command.env("TERM", "xterm").env("CLICOLOR_FORCE", "1").env("FORCE_COLOR", "1").env("RUST_BACKTRACE", "1");
+    command
+        .env("RUST_LOG", "trace")
+        .env("HOME", "/nowhere")
+        .env("XDG_CONFIG_HOME", "/nowhere")
+        .env("POLARS_MAX_THREADS", "1");
+    let second = command.output().unwrap();
+    assert_eq!(String::from_utf8(second.stdout).unwrap(), first.stdout);
+    assert_eq!(String::from_utf8(second.stderr).unwrap(), first.stderr);
+    let reports = |scene: &Scene| {
+        let files = tree(&scene.root.join("reports")).into_iter();
+        files.filter(|(path, _)| !OUTSIDE.iter().any(|end| path.ends_with(end))).collect::<BTreeMap<_, _>>()
+    };
+    assert!(reports(&here) == reports(&there), "some file of the reports folder depends on the machine");
 }
 
 /// What every run touches: the cadence, which is outside the promise, and the lock.
