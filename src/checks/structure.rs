@@ -55,7 +55,11 @@ fn open(evidence: &PoolEvidence) -> Vec<(Verdict, String)> {
         (Verdict::InsufficientEvidence, format!("unjudged_rule:{}:{}", rule.as_str(), member.target))
     }));
     if !evidence.facts.unread.is_empty() && may_be_unused(evidence) {
-        open.push((Verdict::Blocked, "failed:consumers".to_owned()));
+        let reason = match evidence.readiness(SourceId::Categories) {
+            Readiness::Blocked(reason) => reason.clone(),
+            _ => "failed:consumers".to_owned(),
+        };
+        open.push((Verdict::Blocked, reason));
     }
     open
 }
