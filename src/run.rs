@@ -53,7 +53,11 @@ fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<A
     if let Some(text) = outputs::inspect::code(topic, &pages) {
         return Ok(answer(text));
     }
-    let (settings, clock, gathered) = look(cli, &args.instructions, around)?;
+    let no_page = |failure| match failure {
+        Failure::Unusable(error) => Failure::Unusable(error.context(format!("no check or code is called {topic:?}"))),
+        Failure::Failed(error) => Failure::Failed(error),
+    };
+    let (settings, clock, gathered) = look(cli, &args.instructions, around).map_err(no_page)?;
     match inspect::pool(&gathered, &settings, clock, topic) {
         Ok(view) if cli.format == Format::Json => Ok(answer(outputs::inspect::pool_json(&view))),
         Ok(view) => Ok(answer(outputs::inspect::pool(&view))),

@@ -196,20 +196,24 @@ fn policy_digest(policy: &Policy, pools: &[PoolRule]) -> Digest {
         })
         .collect();
     let only_homes: BTreeSet<&str> = policy.only_homes.iter().map(HomeId::as_str).collect();
-    Digest::of_json(&json!({
+    let mut digested = json!({
         "never": never(&policy.never),
         "never_lead": never(&policy.never_lead),
-        "not_in_tier": not_in_tier,
         "only_homes": only_homes,
         "family": family_word(policy.family),
         "plan_meaning": plan_word(policy.plan_meaning),
         "pools": pools.iter().map(rule_json).collect::<Json>(),
-    }))
+    });
+    // What stands at its default does not enter, so that a new kind of rule changes no digest of a policy that has none.
+    if !policy.not_in_tier.is_empty() {
+        digested["not_in_tier"] = not_in_tier;
+    }
+    Digest::of_json(&digested)
 }
 
 /// A rule for pools as JSON, without its line.
 fn rule_json(rule: &PoolRule) -> Json {
-    json!({
+    let mut digested = json!({
         "pattern": rule.pattern,
         "tier": rule.tier,
         "owner": rule.owner,
@@ -222,9 +226,14 @@ fn rule_json(rule: &PoolRule) -> Json {
         "min_context": rule.min_context,
         "plan_meaning": rule.plan_meaning.map(plan_word),
         "family": rule.family.map(family_word),
-        "unpooled": rule.unpooled,
-        "different_vendor_from": rule.different_vendor_from,
-    })
+    });
+    if rule.unpooled {
+        digested["unpooled"] = json!(true);
+    }
+    if let Some(other) = &rule.different_vendor_from {
+        digested["different_vendor_from"] = json!(other);
+    }
+    digested
 }
 
 /// The numbers of a tier. Some index must weigh something.
