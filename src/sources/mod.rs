@@ -4,5 +4,6 @@ pub mod market;
 pub mod pools;
 pub mod quotas;
 pub mod scorecards;
+pub mod sessions;
 pub mod speeds;
 mod table;

@@ -1,6 +1,7 @@
 //! The words every room shares: ids, numbers with their three states, prices, source rows and digests.
 //! Nothing here reads a file, knows the clock or depends on another room.
 
+mod calls;
 mod digest;
 mod ids;
 mod known;
@@ -8,6 +9,7 @@ mod place;
 mod quota;
 mod rows;
 
+pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
