@@ -175,12 +175,54 @@ pub(crate) fn differences(found: &BTreeMap<String, f64>, wanted: &BTreeMap<Strin
         .collect()
 }
 
-/// A generated tree of about this size, with its `truth.json`. It is made anew.
-pub(crate) fn generated(shared: &Path, name: &str, size_mb: u32, seed: u32) -> std::path::PathBuf {
+/// Reads every store of a case folder: logs, the database built from its SQL, exports.
+pub(crate) fn read_case(case: &Path, name: &str) -> Vec<StoreScan> {
+    let mut scans = read_tree(case);
+    if let Some(store) = opencode_store(case, name) {
+        scans.push(read(&StoreSpec::new(StoreKind::Opencode, store), &BTreeSet::new(), None, &|_, _| {}));
+    }
+    scans
+}
+
+/// A copy of a case's opencode store with its database built.
+pub(crate) fn opencode_store(case: &Path, name: &str) -> Option<std::path::PathBuf> {
+    let source = case.join("opencode");
+    if !source.is_dir() {
+        return None;
+    }
+    let store = fresh(&format!("store-{name}"));
+    copy(&source, &store);
+    let sql = std::fs::read_to_string(source.join("opencode.sql")).unwrap();
+    rusqlite::Connection::open(store.join("opencode.db")).unwrap().execute_batch(&sql).unwrap();
+    Some(store)
+}
+
+/// Copies a folder.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// An empty folder of this test run.
+pub(crate) fn fresh(name: &str) -> std::path::PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     if folder.exists() {
         std::fs::remove_dir_all(&folder).unwrap();
     }
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A generated tree of about this size, with its `truth.json`. It is made anew.
+pub(crate) fn generated(shared: &Path, name: &str, size_mb: u32, seed: u32) -> std::path::PathBuf {
+    let folder = fresh(name);
     let output = Command::new("python3")
         .arg(shared.join("tools/gen_sessions.py"))
         .args(["--out", folder.to_str().unwrap(), "--size-mb", &size_mb.to_string(), "--seed", &seed.to_string()])

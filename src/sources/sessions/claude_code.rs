@@ -62,6 +62,8 @@ pub(super) struct Sighting {
 pub(super) enum MarkKind {
     /// A prompt typed by a person.
     Task,
+    /// A user record that is neither a prompt nor a tool result: it only takes its uuid.
+    Nothing,
     /// A retry of a call.
     Retry,
     /// A call that failed for good.
@@ -73,6 +75,8 @@ pub(super) enum MarkKind {
 pub(super) enum Failure {
     /// A limit message was shown.
     Quota,
+    /// Too many calls at once; no word of a limit.
+    RateLimited,
     /// The vendor was overloaded or broken.
     Overloaded,
     /// Key, login or credits.
@@ -87,7 +91,7 @@ impl Failure {
     /// The class in tables.
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Self::Quota => "rate_limited",
+            Self::Quota | Self::RateLimited => "rate_limited",
             Self::Overloaded => "overloaded",
             Self::Auth => "auth",
             Self::Network => "network",
@@ -289,8 +293,10 @@ impl ClaudeFile {
                 self.find_writer(record);
                 let chain = &mut self.chains[self.writer].1;
                 (chain.input, chain.has_error) = (at, false);
-                if !record.is_side && !record.is_meta && is_prompt(message.content) {
-                    self.mark(MarkKind::Task, record, at);
+                match words(message.content) {
+                    Words::OfTool => {}
+                    Words::Typed if !record.is_side && !record.is_meta => self.mark(MarkKind::Task, record, at),
+                    Words::Typed | Words::Other => self.mark(MarkKind::Nothing, record, at),
                 }
             }
             "system" if record.subtype == b"\"api_error\"" => {
@@ -574,23 +580,37 @@ pub(super) fn effort(value: &[u8]) -> Option<String> {
     text(value).map(std::borrow::Cow::into_owned)
 }
 
-/// Whether the content of a user record is words that a person typed.
-fn is_prompt(content: &[u8]) -> bool {
-    let is_typed = |words: &str| !ECHOES.iter().any(|echo| words.trim_start().starts_with(echo));
+/// Whose words a user record holds.
+enum Words {
+    /// Those of a person.
+    Typed,
+    /// Those of a tool.
+    OfTool,
+    /// Those of the client, or none.
+    Other,
+}
+
+/// Whose words the content of a user record is.
+fn words(content: &[u8]) -> Words {
+    let whose = |words: &[u8]| {
+        let words = text(words).unwrap_or_default();
+        let is_echo = ECHOES.iter().any(|echo| words.trim_start().starts_with(echo));
+        if is_echo { Words::Other } else { Words::Typed }
+    };
     match content.first() {
-        Some(b'"') => is_typed(&text(content).unwrap_or_default()),
+        Some(b'"') => whose(content),
         Some(b'[') => {
             let mut first = None;
             for block in Items::of(content) {
                 match block_words(block) {
-                    Block::Result => return false,
+                    Block::Result => return Words::OfTool,
                     Block::Words(words) => first = first.or(Some(words)),
                     Block::Other => {}
                 }
             }
-            first.is_some_and(|words| is_typed(&text(words).unwrap_or_default()))
+            first.map_or(Words::Other, whose)
         }
-        _ => false,
+        _ => Words::Other,
     }
 }
 

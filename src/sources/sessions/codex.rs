@@ -286,7 +286,7 @@ impl CodexFile {
 
     /// An event.
     fn event(&mut self, payload: &Payload<'_>, count: Option<Count>, timestamp: &[u8], at: i64) {
-        let mut mark = |file: &mut Self, kind| {
+        let mark = |file: &mut Self, kind| {
             let Self { model, effort, records, .. } = *file;
             let identity = Id::of_parts(&[timestamp, &payload.plain()]);
             let is_live = file.first_live.is_some();

@@ -44,6 +44,7 @@ pub(super) fn fold(
                 ..Call::default()
             };
             match mark.kind {
+                MarkKind::Nothing => {}
                 MarkKind::Task => events.tasks += 1,
                 MarkKind::Retry => {
                     events.retries += 1;

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use super::claude_code::NO_TIME;
 use super::names::Names;
 use super::{StoreSpec, class_of};
-use crate::vocabulary::{CallKey, CallRow, CallSums, StatedPool, StoreKind, Timed};
+use crate::vocabulary::{CallKey, CallRow, CallSums, StatedPool, Timed};
 
 /// Smallest output that is timed, tokens.
 pub(super) const MIN_OUTPUT: u64 = 50;
@@ -186,11 +186,6 @@ impl<'a> Groups<'a> {
             .collect();
         rows.sort_by(|a, b| a.key.cmp(&b.key));
         rows
-    }
-
-    /// The kind of the store.
-    pub(super) fn kind(&self) -> StoreKind {
-        self.spec.kind
     }
 }
 

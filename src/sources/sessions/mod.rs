@@ -9,7 +9,9 @@ mod fold_codex;
 mod groups;
 mod index;
 mod lines;
+mod litellm;
 mod names;
+mod opencode;
 mod scan;
 mod skim;
 mod walk;
@@ -161,7 +163,8 @@ pub fn read(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, p
     match spec.kind {
         StoreKind::ClaudeCode => claude_code(spec, joined, index, progress),
         StoreKind::Codex => codex(spec, joined, index, progress),
-        StoreKind::Opencode | StoreKind::Litellm => StoreScan::default(),
+        StoreKind::Opencode => opencode::read(spec, joined, progress),
+        StoreKind::Litellm => litellm::read(spec, joined, progress),
     }
 }
 
