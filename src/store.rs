@@ -181,6 +181,43 @@ impl Drop for Store {
     }
 }
 
+/// A folder for what can be read again. Anything in it may be lost; nothing else may be written through it.
+#[derive(Debug)]
+pub struct Cache {
+    /// The folder.
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// A cache in a folder; a relative path starts at the workspace. Nothing is made yet.
+    pub fn at(workspace: &Path, folder: &Path) -> Self {
+        Self { folder: workspace.join(folder) }
+    }
+
+    /// The bytes of a file; `None` when there is none or it cannot be read.
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        read_file(&self.folder.join(name)).ok().flatten()
+    }
+
+    /// Puts these bytes in the place of a file, and a mark in the folder that tells backups to pass it by.
+    /// Errors: a name that leads elsewhere, a folder that cannot be made or written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        if Path::new(name).file_name().is_none_or(|plain| plain != name) {
+            bail!("refusing to write {name:?} into the cache");
+        }
+        let folder = made_folder(&self.folder)?;
+        let mark = folder.join("CACHEDIR.TAG");
+        let shown = || format!("writing {}", self.folder.join(name).display());
+        if !mark.exists() {
+            write_whole(&mark, CACHE_MARK).with_context(shown)?;
+        }
+        write_whole(&folder.join(name), bytes).with_context(shown)
+    }
+}
+
+/// What marks a cache folder (bford.info/cachedir).
+const CACHE_MARK: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of pool-review; it may be deleted at any time.\n";
+
 /// Whether a file name reads `YYYY-MM.md`.
 fn is_month_name(name: &str) -> bool {
     let bytes = name.as_bytes();

@@ -5,6 +5,7 @@ pub mod issues;
 pub mod json;
 pub mod log;
 pub mod proposals;
+pub mod sessions;
 pub mod terminal;
 pub mod text;
 mod view;

@@ -6,6 +6,7 @@ pub mod gather;
 mod memory;
 mod pools;
 mod proposals;
+pub mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
 

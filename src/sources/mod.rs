@@ -1,5 +1,6 @@
 //! Readers: one per input, each returning rows and a note. Nothing here judges, joins or writes.
 
+pub mod babysitter;
 pub mod market;
 pub mod pools;
 pub mod quotas;

@@ -18,5 +18,5 @@ pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
     Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, MarketModel, Outcome, Prices, QuotaHome,
     QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
-    SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    SitterEvent, SitterRow, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
 };

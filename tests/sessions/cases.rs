@@ -1,19 +1,14 @@
 //! Every handed case and fixture of session logs: the figures of its `expected.json` come out.
-#![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
-#![expect(clippy::disallowed_methods, reason = "tests make their own folders")]
-#![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
-mod common;
-mod session_support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use common::{files_below, shared};
+use crate::common::{files_below, shared};
 use pool_review::sources::sessions::{StoreScan, StoreSpec, read};
 use pool_review::vocabulary::StoreKind;
 use serde_json::{Value, json};
-use session_support::{answers, copy, differences, flat, fresh, opencode_store, read_case, read_tree};
+use crate::support::{answers, copy, differences, flat, fresh, opencode_store, read_case, read_tree};
 
 /// Parts of an answer that must be complete where the answer has them.
 const TABLES: [&str; 4] = ["rows", "speed", "decode", "days"];

@@ -1,16 +1,11 @@
 //! Generated trees of Claude Code and Codex logs: every figure of their `truth.json` comes out, to the last token.
-#![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
-#![expect(clippy::disallowed_methods, reason = "tests make and remove their own folders")]
-#![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
-mod common;
-mod session_support;
 
 use std::path::Path;
 
-use common::shared;
+use crate::common::shared;
 use serde_json::Value;
-use session_support::{answers, differences, flat, generated, read_tree};
+use crate::support::{answers, differences, flat, generated, read_tree};
 
 /// Every part of a truth file.
 const PARTS: [&str; 7] = ["input", "events", "rows", "speed", "decode", "ttft", "days"];

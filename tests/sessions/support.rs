@@ -1,6 +1,5 @@
 //! What the session tests share: stores of the handed folders, and readings as the plain tables the answers are written in.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
