@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::file::{Kinds, Records, each_field};
 use super::names::{Id, Names};
-use super::skim::{Fields, Items, Odd, millis, text, whole};
+use super::skim::{Fields, Items, Odd, blank, millis, text, whole};
 
 /// No instant.
 pub(super) const NO_TIME: i64 = i64::MIN;
@@ -193,8 +193,8 @@ struct Record<'a> {
     agent: &'a [u8],
     /// `cwd`.
     folder: &'a [u8],
-    /// `message`.
-    message: &'a [u8],
+    /// `message`, if it is an object.
+    message: Message<'a>,
 }
 
 /// The fields of a message that mean something.
@@ -254,10 +254,7 @@ impl Records for ClaudeFile {
     fn object(&mut self, object: &[u8], kinds: &mut Kinds) -> Result<(), Odd> {
         let record = Record::of(object)?;
         let kind = text(record.kind);
-        let message = match kind.as_deref() {
-            Some("assistant" | "user") | None => Message::of(record.message)?,
-            _ => Message::default(),
-        };
+        let message = &record.message;
         let is_answer = kind.is_none() && message.role == b"\"assistant\"";
         let kind = kind.as_deref().unwrap_or(if is_answer { "assistant" } else { "?" });
         let usage = match (kind, message.usage) {
@@ -266,7 +263,7 @@ impl Records for ClaudeFile {
         };
         kinds.count(kind);
         if !self.is_journal {
-            self.take(kind, &record, &message, usage);
+            self.take(kind, &record, message, usage);
         }
         Ok(())
     }
@@ -463,47 +460,57 @@ impl Sighting {
 }
 
 impl<'a> Record<'a> {
-    /// The fields of a record.
+    /// The fields of a record. The message is read where it stands, so that its text is passed once.
     fn of(object: &'a [u8]) -> Result<Self, Odd> {
         let mut record = Self::default();
-        each_field(object, |key, value| match key {
-            b"type" => record.kind = value,
-            b"timestamp" => record.timestamp = value,
-            b"uuid" => record.uuid = value,
-            b"isSidechain" => record.is_side = value == b"true",
-            b"isMeta" => record.is_meta = value == b"true",
-            b"isApiErrorMessage" => record.is_error = value == b"true",
-            b"subtype" => record.subtype = value,
-            b"error" => record.error = value,
-            b"effort" => record.effort = value,
-            b"requestId" => record.request = value,
-            b"sessionId" => record.session = value,
-            b"agentId" => record.agent = value,
-            b"cwd" => record.folder = value,
-            b"message" => record.message = value,
-            _ => {}
-        })?;
-        Ok(record)
+        let mut fields = Fields::of(object)?;
+        while let Some(key) = fields.next_key()? {
+            if key == b"message"
+                && let Some(mut message) = fields.enter()
+            {
+                record.message = Message::of(&mut message)?;
+                fields.leave(&message);
+                continue;
+            }
+            let value = fields.skip()?;
+            match key {
+                b"type" => record.kind = value,
+                b"timestamp" => record.timestamp = value,
+                b"uuid" => record.uuid = value,
+                b"isSidechain" => record.is_side = value == b"true",
+                b"isMeta" => record.is_meta = value == b"true",
+                b"isApiErrorMessage" => record.is_error = value == b"true",
+                b"subtype" => record.subtype = value,
+                b"error" => record.error = value,
+                b"effort" => record.effort = value,
+                b"requestId" => record.request = value,
+                b"sessionId" => record.session = value,
+                b"agentId" => record.agent = value,
+                b"cwd" => record.folder = value,
+                b"message" => record.message = Message::default(),
+                _ => {}
+            }
+        }
+        if blank(object, fields.end()) == object.len() { Ok(record) } else { Err(Odd) }
     }
 }
 
 impl<'a> Message<'a> {
-    /// The fields of a message; none of a value that is no object.
-    fn of(value: &'a [u8]) -> Result<Self, Odd> {
+    /// The fields of a message, read to its end.
+    fn of(fields: &mut Fields<'a>) -> Result<Self, Odd> {
         let mut message = Self::default();
-        if value.first() != Some(&b'{') {
-            return Ok(message);
+        while let Some((key, value)) = fields.next()? {
+            match key {
+                b"id" => message.id = value,
+                b"model" => message.model = value,
+                b"role" => message.role = value,
+                b"stop_reason" => message.stop = value,
+                b"effort" => message.effort = value,
+                b"usage" => message.usage = (value.first() == Some(&b'{')).then_some(value),
+                b"content" => message.content = value,
+                _ => {}
+            }
         }
-        each_field(value, |key, value| match key {
-            b"id" => message.id = value,
-            b"model" => message.model = value,
-            b"role" => message.role = value,
-            b"stop_reason" => message.stop = value,
-            b"effort" => message.effort = value,
-            b"usage" => message.usage = (value.first() == Some(&b'{')).then_some(value),
-            b"content" => message.content = value,
-            _ => {}
-        })?;
         Ok(message)
     }
 }

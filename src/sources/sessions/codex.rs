@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::claude_code::{Failure, NO_TIME, effort};
 use super::file::{Kinds, Records, each_field};
 use super::names::{Id, Names};
-use super::skim::{Odd, millis, text, whole};
+use super::skim::{Fields, Odd, blank, millis, text, whole};
 
 /// A task that started at most this long before its line was written is live, milliseconds.
 const LIVE_MS: f64 = 5_000.0;
@@ -187,19 +187,37 @@ impl Records for CodexFile {
     }
 
     fn object(&mut self, object: &[u8], kinds: &mut Kinds) -> Result<(), Odd> {
-        let (mut kind, mut timestamp, mut payload): (&[u8], &[u8], &[u8]) = (b"", b"", b"");
-        each_field(object, |key, value| match key {
-            b"type" => kind = value,
-            b"timestamp" => timestamp = value,
-            b"payload" => payload = value,
-            _ => {}
-        })?;
+        let (mut kind, mut timestamp, mut late): (&[u8], &[u8], &[u8]) = (b"", b"", b"");
+        let mut payload = Payload::default();
+        let mut fields = Fields::of(object)?;
+        while let Some(key) = fields.next_key()? {
+            if key == b"payload"
+                && has_fields(kind)
+                && let Some(mut inner) = fields.enter()
+            {
+                payload = Payload::of(&mut inner)?;
+                fields.leave(&inner);
+                late = b"";
+                continue;
+            }
+            let value = fields.skip()?;
+            match key {
+                b"type" => kind = value,
+                b"timestamp" => timestamp = value,
+                b"payload" => (payload, late) = (Payload::default(), value),
+                _ => {}
+            }
+        }
+        if blank(object, fields.end()) != object.len() {
+            return Err(Odd);
+        }
+        if has_fields(kind) && late.first() == Some(&b'{') {
+            payload = Payload::of(&mut Fields::of(late)?)?;
+        } else if !has_fields(kind) {
+            payload = Payload::default();
+        }
         let kind = text(kind);
         let kind = kind.as_deref().unwrap_or("?");
-        let payload = match kind {
-            "session_meta" | "turn_context" | "response_item" | "event_msg" => Payload::of(payload)?,
-            _ => Payload::default(),
-        };
         let count = match (kind, payload.kind.as_deref()) {
             ("event_msg", Some("token_count")) => Some(Count::of(payload.info)?),
             _ => None,
@@ -405,6 +423,12 @@ fn window_name(minutes: f64) -> String {
     }
 }
 
+/// Whether records of this kind have a payload that means something.
+fn has_fields(kind: &[u8]) -> bool {
+    matches!(kind, b"\"session_meta\"" | b"\"turn_context\"" | b"\"response_item\"" | b"\"event_msg\"")
+        || kind.contains(&b'\\')
+}
+
 /// The fields of a payload that mean something.
 #[derive(Debug, Default)]
 struct Payload<'a> {
@@ -447,32 +471,32 @@ struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// The fields of a payload; none of a value that is no object.
-    fn of(value: &'a [u8]) -> Result<Self, Odd> {
-        let mut payload = Self { whole: value, ..Self::default() };
-        if value.first() != Some(&b'{') {
-            return Ok(payload);
+    /// The fields of a payload, read to its end.
+    fn of(fields: &mut Fields<'a>) -> Result<Self, Odd> {
+        let mut payload = Self::default();
+        while let Some((key, value)) = fields.next()? {
+            match key {
+                b"type" => payload.kind = text(value),
+                b"id" => payload.id = value,
+                b"timestamp" => payload.timestamp = value,
+                b"forked_from_id" => payload.forked_from = value,
+                b"source" => payload.source = value,
+                b"model_provider" => payload.provider = value,
+                b"cwd" => payload.folder = value,
+                b"model" => payload.model = value,
+                b"effort" => payload.effort = value,
+                b"role" => payload.role = value,
+                b"call_id" => payload.call = value,
+                b"info" => payload.info = value,
+                b"rate_limits" => payload.limits = value,
+                b"started_at" => payload.started = value,
+                b"time_to_first_token_ms" => payload.first_token = value,
+                b"message" => payload.message = value,
+                b"codex_error_info" => payload.error = value,
+                _ => {}
+            }
         }
-        each_field(value, |key, value| match key {
-            b"type" => payload.kind = text(value),
-            b"id" => payload.id = value,
-            b"timestamp" => payload.timestamp = value,
-            b"forked_from_id" => payload.forked_from = value,
-            b"source" => payload.source = value,
-            b"model_provider" => payload.provider = value,
-            b"cwd" => payload.folder = value,
-            b"model" => payload.model = value,
-            b"effort" => payload.effort = value,
-            b"role" => payload.role = value,
-            b"call_id" => payload.call = value,
-            b"info" => payload.info = value,
-            b"rate_limits" => payload.limits = value,
-            b"started_at" => payload.started = value,
-            b"time_to_first_token_ms" => payload.first_token = value,
-            b"message" => payload.message = value,
-            b"codex_error_info" => payload.error = value,
-            _ => {}
-        })?;
+        payload.whole = fields.passed();
         Ok(payload)
     }
 

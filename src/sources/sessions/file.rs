@@ -1,6 +1,7 @@
 //! One file of a store: its lines counted, its damaged ones remembered, its objects handed to a reader of records.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ pub(super) struct FileState<R> {
 #[derive(Debug, Clone)]
 pub(super) struct ReadFile<R> {
     /// Everything up to the last line end: what a later reading goes on from.
-    pub(super) closed: FileState<R>,
+    pub(super) closed: Arc<FileState<R>>,
     /// With the last line, where that has no end yet.
     pub(super) with_tail: Option<FileState<R>>,
     /// Why the reading stopped early, if it did.
@@ -110,7 +111,7 @@ impl<R: Records> FileState<R> {
 
     /// Reads on from the present offset. `source` must stand there.
     pub(super) fn read_on(mut self, source: impl std::io::Read, block: &mut Block) -> ReadFile<R> {
-        let mut with_tail = None;
+        let mut with_tail: Option<Self> = None;
         let result = block.each_line(source, |line| {
             if line.is_closed {
                 self.take(line);
@@ -125,7 +126,10 @@ impl<R: Records> FileState<R> {
         });
         self.records.settle();
         let fault = result.err().map(|error| super::fault(&error));
-        ReadFile { closed: self, with_tail, fault }
+        if let Some(tail) = &mut with_tail {
+            tail.records.settle();
+        }
+        ReadFile { closed: Arc::new(self), with_tail, fault }
     }
 
     /// Takes one line.

@@ -10,7 +10,7 @@ use crate::vocabulary::{StoreEvents, used};
 
 /// Numbers of a file's names in the groups.
 pub(super) fn translate(file: &Names, groups: &mut Groups<'_>) -> Vec<u32> {
-    Vec::from(file.clone()).iter().map(|name| if name.is_empty() { 0 } else { groups.names.number(name) }).collect()
+    file.iter().map(|name| if name.is_empty() { 0 } else { groups.names.number(name) }).collect()
 }
 
 /// Counts every response and event once. Files are in the order of the walk.
@@ -33,10 +33,9 @@ pub(super) fn fold(
             if mark.uuid.is_some_and(|uuid| !seen.insert(uuid)) {
                 continue;
             }
-            let session = groups.names.get(map[mark.session as usize]).map(str::to_owned);
             let call = Call {
                 at: mark.at,
-                session: groups.session(session.as_deref()),
+                session: groups.joined_session(map[mark.session as usize]),
                 provider,
                 model: map[mark.model as usize],
                 effort: map[mark.effort as usize],
@@ -103,10 +102,9 @@ fn respond(
     let at = if whole.end == NO_TIME { files[first.2 as usize].dated } else { whole.end };
     notes.undated += u64::from(whole.end == NO_TIME);
     notes.extra_records += u64::from(whole.records - 1);
-    let session = name(|s| s.session).and_then(|number| groups.names.get(number)).map(str::to_owned);
     let call = Call {
         at,
-        session: groups.session(session.as_deref()),
+        session: groups.joined_session(name(|s| s.session).unwrap_or(0)),
         provider: if whole.is_direct || gateway == 0 { provider } else { gateway },
         model: name(|s| s.model).unwrap_or(0),
         effort: name(|s| s.effort).unwrap_or(0),

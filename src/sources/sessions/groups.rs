@@ -103,6 +103,12 @@ impl<'a> Groups<'a> {
         session.filter(|session| self.joined.contains(*session)).map_or(0, |session| self.names.number(session))
     }
 
+    /// The session with this number; 0 when nothing else names it.
+    pub(super) fn joined_session(&self, number: u32) -> u32 {
+        let is_joined = || self.names.get(number).is_some_and(|session| self.joined.contains(session));
+        if self.joined.is_empty() || !is_joined() { 0 } else { number }
+    }
+
     /// The number of a stated pool.
     pub(super) fn stated(&mut self, pool: StatedPool) -> u32 {
         let at = self.stated.iter().position(|known| *known == pool).unwrap_or_else(|| {

@@ -82,6 +82,11 @@ impl Names {
         self.last
     }
 
+    /// Every name, by number.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(String::as_str)
+    }
+
     /// The number of a name that may be missing.
     pub(super) fn optional(&mut self, name: Option<&str>) -> u32 {
         name.map_or(0, |name| self.number(name))

@@ -150,11 +150,10 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
         (None, Some(pool)) => StatedPool::Session(pool),
         (None, None) => StatedPool::Nothing,
     };
-    let name = groups.names.get(map[message.session as usize]).map(str::to_owned);
     let folder = if message.folder == 0 { session.map_or(0, |session| session.folder) } else { message.folder };
     let call = Call {
         at: if message.completed == NO_TIME { message.created } else { message.completed },
-        session: groups.session(name.as_deref()),
+        session: groups.joined_session(map[message.session as usize]),
         stated: groups.stated(stated),
         provider: map[message.provider as usize],
         model: map[message.model as usize],

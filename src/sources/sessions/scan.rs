@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek as _, SeekFrom};
-use std::sync::Mutex;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,25 @@ pub(super) struct Indexed<R> {
     /// Digest of the last bytes before the offset.
     tail: Id,
     /// What was read.
-    state: FileState<R>,
+    #[serde(with = "shared")]
+    state: Arc<FileState<R>>,
+}
+
+/// A shared state is written as what it holds.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes what is shared.
+    pub(super) fn serialize<T: Serialize, S: Serializer>(shared: &Arc<T>, to: S) -> Result<S::Ok, S::Error> {
+        T::serialize(shared, to)
+    }
+
+    /// Reads what is then shared.
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
+        T::deserialize(from).map(Arc::new)
+    }
 }
 
 /// The files of a store after a scan, and how much was read for it.
@@ -68,7 +87,6 @@ struct Outcome<R> {
 
 /// Reads every file. `index` is what an earlier scan kept.
 pub(super) fn scan<R: Records>(found: &[FoundFile], index: Vec<Indexed<R>>, progress: Progress<'_>) -> Scanned<R> {
-    let count = index.len();
     let known = Known::new(index);
     let mut order: Vec<usize> = (0..found.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(found[*at].size));
@@ -92,11 +110,11 @@ pub(super) fn scan<R: Records>(found: &[FoundFile], index: Vec<Indexed<R>>, prog
         work();
     });
     let (_, outcomes) = done.into_inner().expect("no thread panics while it holds the lock");
-    collect(found, outcomes, count)
+    collect(found, outcomes, &known)
 }
 
 /// Puts the outcomes together.
-fn collect<R: Records>(found: &[FoundFile], outcomes: Vec<Option<Outcome<R>>>, known: usize) -> Scanned<R> {
+fn collect<R: Records>(found: &[FoundFile], outcomes: Vec<Option<Outcome<R>>>, known: &Known<R>) -> Scanned<R> {
     let mut scanned =
         Scanned { files: Vec::with_capacity(found.len()), index: Vec::new(), is_changed: false, bytes_read: 0, ways: [0; 3] };
     for (file, outcome) in found.iter().zip(outcomes) {
@@ -106,12 +124,13 @@ fn collect<R: Records>(found: &[FoundFile], outcomes: Vec<Option<Outcome<R>>>, k
         scanned.is_changed |= outcome.way != 2;
         if let Some((head, tail)) = outcome.indexed {
             let FoundFile { name, inode, size, changed_ns, .. } = file.clone();
-            let state = outcome.file.closed.clone();
+            let state = Arc::clone(&outcome.file.closed);
             scanned.index.push(Indexed { name, inode, size, changed_ns, head, tail, state });
         }
         scanned.files.push(outcome.file);
     }
-    scanned.is_changed |= scanned.index.len() != known;
+    let names = scanned.index.iter().map(|file| file.name.as_str());
+    scanned.is_changed |= scanned.index.len() != known.by_name.len() || !names.eq(known.order.iter().map(String::as_str));
     scanned
 }
 
@@ -121,13 +140,16 @@ struct Known<R> {
     by_name: BTreeMap<String, Indexed<R>>,
     /// Inode → name.
     by_inode: BTreeMap<(u64, u64), String>,
+    /// Names in the order of the index.
+    order: Vec<String>,
 }
 
 impl<R: Records> Known<R> {
     /// Sorts what the index knows.
     fn new(index: Vec<Indexed<R>>) -> Self {
         let by_inode = index.iter().map(|file| (file.inode, file.name.clone())).collect();
-        Self { by_name: index.into_iter().map(|file| (file.name.clone(), file)).collect(), by_inode }
+        let order = index.iter().map(|file| file.name.clone()).collect();
+        Self { order, by_name: index.into_iter().map(|file| (file.name.clone(), file)).collect(), by_inode }
     }
 
     /// What is known of a file: the same inode under this name, else the same inode under another one.
@@ -139,9 +161,9 @@ impl<R: Records> Known<R> {
 
 /// Comes by one file.
 fn one<R: Records>(found: &FoundFile, known: &Known<R>, block: &mut Block) -> Outcome<R> {
-    let fresh = || FileState::<R>::begin(std::path::Path::new(&found.name));
+    let fresh = || FileState::<R>::begin(Path::new(&found.name));
     let broken = |fault: String| Outcome {
-        file: ReadFile { closed: fresh(), with_tail: None, fault: Some(fault) },
+        file: ReadFile { closed: Arc::new(fresh()), with_tail: None, fault: Some(fault) },
         indexed: None,
         bytes: 0,
         way: 0,
@@ -152,7 +174,7 @@ fn one<R: Records>(found: &FoundFile, known: &Known<R>, block: &mut Block) -> Ou
         && (known.size, known.changed_ns) == (found.size, found.changed_ns)
         && (is_packed || known.state.offset == found.size)
     {
-        let file = ReadFile { closed: known.state.clone(), with_tail: None, fault: None };
+        let file = ReadFile { closed: Arc::clone(&known.state), with_tail: None, fault: None };
         return Outcome { file, indexed: Some((known.head, known.tail)), bytes: 0, way: 2 };
     }
     let mut source = match File::open(&found.path) {
@@ -163,7 +185,7 @@ fn one<R: Records>(found: &FoundFile, known: &Known<R>, block: &mut Block) -> Ou
         return packed(source, fresh(), block);
     }
     let grown = known.filter(|known| known.state.offset <= found.size && is_same(&source, known));
-    let (state, way) = grown.map_or_else(|| (fresh(), 0), |known| (known.state.clone(), 1));
+    let (state, way) = grown.map_or_else(|| (fresh(), 0), |known| (FileState::clone(&known.state), 1));
     let from = state.offset;
     if let Err(error) = source.seek(SeekFrom::Start(from)) {
         return broken(super::fault(&error));
@@ -185,11 +207,11 @@ fn one<R: Records>(found: &FoundFile, known: &Known<R>, block: &mut Block) -> Ou
 fn packed<R: Records>(source: File, state: FileState<R>, block: &mut Block) -> Outcome<R> {
     let file = match zstd::stream::read::Decoder::new(source) {
         Ok(decoder) => state.read_on(decoder, block),
-        Err(error) => ReadFile { closed: state, with_tail: None, fault: Some(super::fault(&error)) },
+        Err(error) => ReadFile { closed: Arc::new(state), with_tail: None, fault: Some(super::fault(&error)) },
     };
     let bytes = file.present().tally.bytes;
     // A last line without an end is final here: nobody appends to a packed file.
-    let file = ReadFile { closed: file.present().clone(), with_tail: None, fault: file.fault };
+    let file = ReadFile { closed: file.with_tail.map_or(file.closed, Arc::new), with_tail: None, fault: file.fault };
     let probe = Id::of(b'z', b"");
     Outcome { indexed: file.fault.is_none().then_some((probe, probe)), file, bytes, way: 0 }
 }

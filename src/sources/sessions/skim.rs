@@ -32,12 +32,18 @@ impl<'a> Fields<'a> {
 
     /// The next field, `None` behind the last one.
     pub(super) fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, Odd> {
+        let Some(key) = self.next_key()? else { return Ok(None) };
+        Ok(Some((key, self.skip()?)))
+    }
+
+    /// The key of the next field, `None` behind the last one. Its value must be skipped or entered.
+    pub(super) fn next_key(&mut self) -> Result<Option<&'a [u8]>, Odd> {
         if self.is_done {
             return Ok(None);
         }
         self.at = blank(self.text, self.at);
         match (self.text.get(self.at), self.is_first) {
-            (Some(b'}'), _) if self.is_first || self.text[self.at] == b'}' => {
+            (Some(b'}'), _) => {
                 self.at += 1;
                 self.is_done = true;
                 return Ok(None);
@@ -48,9 +54,26 @@ impl<'a> Fields<'a> {
         }
         self.is_first = false;
         let key = self.key()?;
-        let start = blank(self.text, self.at);
+        self.at = blank(self.text, self.at);
+        Ok(Some(key))
+    }
+
+    /// The value at the present place, as written.
+    pub(super) fn skip(&mut self) -> Result<&'a [u8], Odd> {
+        let start = self.at;
         self.at = value_end(self.text, start)?;
-        Ok(Some((key, &self.text[start..self.at])))
+        Ok(&self.text[start..self.at])
+    }
+
+    /// The fields of the object at the present place; `None` when another value stands there. [`Self::leave`] goes on
+    /// behind it.
+    pub(super) fn enter(&self) -> Option<Self> {
+        Self::of(&self.text[self.at..]).ok()
+    }
+
+    /// Goes on behind an object that has been read to its end.
+    pub(super) fn leave(&mut self, entered: &Self) {
+        self.at += entered.at;
     }
 
     /// The key at the present place and its colon, as written. A key that spells a letter by its number is odd.
@@ -70,6 +93,11 @@ impl<'a> Fields<'a> {
         }
         self.at += 1;
         Ok(key)
+    }
+
+    /// The text that has been passed: the object itself, once every field has been read.
+    pub(super) fn passed(&self) -> &'a [u8] {
+        &self.text[..self.at]
     }
 
     /// Where the object ends, once every field has been read.
@@ -180,7 +208,15 @@ fn is_scalar(text: &[u8]) -> bool {
 
 /// Whether a key holds `\u0020` to `\u007f`: it may be a known key in disguise. A strict parser writes those out.
 fn spells_by_number(key: &[u8]) -> bool {
-    key.windows(5).any(|part| part.starts_with(b"\\u00") && (b'2'..=b'7').contains(&part[4]))
+    let mut rest = key;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let escape = &rest[at..];
+        if escape.starts_with(b"\\u00") && escape.get(4).is_some_and(|digit| (b'2'..=b'7').contains(digit)) {
+            return true;
+        }
+        rest = &rest[(at + 2).min(rest.len())..];
+    }
+    false
 }
 
 /// The text of a JSON string; `None` of any other value and of an empty one. Broken UTF-8 is replaced.

@@ -130,10 +130,9 @@ pub(super) fn loose(
         attempts.by_message.iter().filter(|(message, _)| !ids.contains(*message)).collect();
     orphans.sort_by_key(|(message, _)| **message);
     for attempt in attempts.loose.iter().chain(orphans.into_iter().flat_map(|(_, attempts)| attempts)) {
-        let name = groups.names.get(map[attempt.session as usize]).map(str::to_owned);
         let call = Call {
             at: attempt.at,
-            session: groups.session(name.as_deref()),
+            session: groups.joined_session(map[attempt.session as usize]),
             stated: groups.stated(StatedPool::Attempt(attempt.pool.clone())),
             provider: map[attempt.provider as usize],
             model: map[attempt.model as usize],
