@@ -43,13 +43,16 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
     COLUMNS
         .into_iter()
         .filter_map(|(name, column)| {
-            Some((name, match column {
-                Column::Text(_) => return None,
-                Column::Count(field) => json!(*field(&mut row)),
-                Column::Amount(field) => json!(*field(&mut row)),
-                #[expect(clippy::cast_precision_loss, reason = "milliseconds fit an f64 exactly")]
-                Column::Seconds(field) => json!(*field(&mut row) as f64 / 1000.0),
-            }))
+            Some((
+                name,
+                match column {
+                    Column::Text(_) => return None,
+                    Column::Count(field) => json!(*field(&mut row)),
+                    Column::Amount(field) => json!(*field(&mut row)),
+                    #[expect(clippy::cast_precision_loss, reason = "milliseconds fit an f64 exactly")]
+                    Column::Seconds(field) => json!(*field(&mut row) as f64 / 1000.0),
+                },
+            ))
         })
         .collect()
 }
@@ -81,13 +84,16 @@ pub fn csv(view: &View) -> String {
     let mut header: Vec<&str> = view.columns.clone();
     let empty = RollupRow::empty(crate::rollup::RollupKey::default(), DateTime::<Utc>::UNIX_EPOCH);
     header.extend(counts(&empty).into_iter().map(|(name, _)| name));
-    let extra = ["effective_tps", "effective_tps_lo", "effective_tps_hi", "median_tps", "decode_tps", "ttft_s", "priced_share"];
+    let extra =
+        ["effective_tps", "effective_tps_lo", "effective_tps_hi", "median_tps", "decode_tps", "ttft_s", "priced_share"];
     header.extend(extra);
     writer.write_record(&header).expect("memory can be written");
     for line in &view.lines {
         let mut cells = line.values.clone();
         cells.extend(counts(&line.row).into_iter().map(|(_, value)| value.to_string()));
-        cells.extend(figures(line).into_iter().map(|(_, value)| value.map_or_else(String::new, |value| format!("{value:.6}"))));
+        cells.extend(
+            figures(line).into_iter().map(|(_, value)| value.map_or_else(String::new, |value| format!("{value:.6}"))),
+        );
         writer.write_record(&cells).expect("memory can be written");
     }
     String::from_utf8(writer.into_inner().expect("memory can be flushed")).expect("every cell is text")
@@ -97,12 +103,33 @@ pub fn csv(view: &View) -> String {
 pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
     let mut table: Vec<Vec<String>> = Vec::new();
     let mut header: Vec<String> = view.columns.iter().map(|column| (*column).to_owned()).collect();
-    let figures = ["calls", "responses", "input", "cache read", "cache write", "output", "tok/s", "90 %", "median", "n", "decode", "ttft s", "USD", "priced", "infra", "retries", "limits"];
+    let figures = [
+        "calls",
+        "responses",
+        "input",
+        "cache read",
+        "cache write",
+        "output",
+        "tok/s",
+        "90 %",
+        "median",
+        "n",
+        "decode",
+        "ttft s",
+        "USD",
+        "priced",
+        "infra",
+        "retries",
+        "limits",
+    ];
     header.extend(figures.map(str::to_owned));
     table.push(header);
     for line in &view.lines {
-        let mut cells: Vec<String> =
-            line.values.iter().map(|value| if value.is_empty() { "-".to_owned() } else { name(value, Place::Terminal) }).collect();
+        let mut cells: Vec<String> = line
+            .values
+            .iter()
+            .map(|value| if value.is_empty() { "-".to_owned() } else { name(value, Place::Terminal) })
+            .collect();
         cells.extend(figure_cells(line));
         table.push(cells);
     }
@@ -123,8 +150,10 @@ pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
 /// The figures of a line as cells.
 fn figure_cells(line: &Line) -> Vec<String> {
     let usage = &line.row.usage;
-    let number = |value: Option<f64>, digits: usize| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.digits$}"));
-    let figure = |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
+    let number =
+        |value: Option<f64>, digits: usize| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.digits$}"));
+    let figure =
+        |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
     let interval = figure("effective_tps_lo").zip(figure("effective_tps_hi"));
     let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost_usd);
     vec![
@@ -154,9 +183,10 @@ fn aligned(table: &[Vec<String>], names: usize) -> String {
     let widths: Vec<usize> = (0..table.first().map_or(0, Vec::len)).map(width).collect();
     let mut text = String::new();
     for row in table {
-        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| {
-            if at < names { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
+        let cells =
+            row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| {
+                if at < names { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            });
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }
@@ -181,7 +211,9 @@ pub fn kept(reports: &Path) -> (Vec<RollupRow>, Vec<String>) {
         match std::fs::read(&path).map_err(|error| error.kind().to_string()).and_then(|bytes| read_csv(&bytes)) {
             Ok((found, broken)) => {
                 rows.extend(found);
-                faults.extend(broken.into_iter().take(3).map(|(line, fault)| format!("{HISTORY}/{shown}:{line} {fault}")));
+                faults.extend(
+                    broken.into_iter().take(3).map(|(line, fault)| format!("{HISTORY}/{shown}:{line} {fault}")),
+                );
             }
             Err(fault) => faults.push(format!("{HISTORY}/{shown} {fault}")),
         }

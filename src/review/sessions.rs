@@ -12,14 +12,15 @@ use crate::evidence::calls::{Holder, Pools, Way, ways};
 use crate::identity::Identity;
 use crate::ring::Catalogue;
 use crate::rollup::{
-    MIN_TIMED, Part, Priced, Rate, RollupRow, better_kept, first_token_s, merge, of_calls, read_file, with_kept, with_sitter,
+    MIN_TIMED, Part, Priced, Rate, RollupRow, better_kept, first_token_s, merge, of_calls, read_file, with_kept,
+    with_sitter,
 };
 use crate::settings::{SessionStore, Settings, TaskClassRule, glob};
 use crate::sources::babysitter;
 use crate::sources::sessions::{self, ClassRule, StoreScan, StoreSpec};
 use crate::vocabulary::{
-    CallRow, CallSums, Effort, HomeId, ModelId, Outcome, Place, PoolId, Prices, ProviderId, ScorecardRow, SitterRow, SourceId,
-    SourceNote, SourceState, SpeedRow, StoreKind, sha256_hex,
+    CallRow, CallSums, Effort, HomeId, ModelId, Outcome, Place, PoolId, Prices, ProviderId, ScorecardRow, SitterRow,
+    SourceId, SourceNote, SourceState, SpeedRow, StoreKind, sha256_hex,
 };
 
 /// Called now and then with the store's name, bytes done and bytes in all.
@@ -123,7 +124,8 @@ impl Stores {
             Ok((rows, broken)) => {
                 self.external_remarks.push(format!("{shown}: {} rollup rows", rows.len()));
                 let first = broken.first().map(|(row, fault)| format!("{shown}:{row} {fault}"));
-                self.external_remarks.extend(first.map(|first| format!("{} rows not used, the first: {first}", broken.len())));
+                self.external_remarks
+                    .extend(first.map(|first| format!("{} rows not used, the first: {first}", broken.len())));
                 self.external = rows;
             }
             Err(fault) => self.external_remarks.push(format!("{shown} {fault}")),
@@ -153,7 +155,8 @@ impl Stores {
 
 /// Session → pool, as scorecards state it, else the babysitter log.
 pub fn session_pools(cards: &[ScorecardRow], sitter: &[SitterRow]) -> BTreeMap<String, String> {
-    let of_sitter = sitter.iter().filter_map(|event| Some((event.session_id.clone(), event.pool.as_ref()?.to_string())));
+    let of_sitter =
+        sitter.iter().filter_map(|event| Some((event.session_id.clone(), event.pool.as_ref()?.to_string())));
     let of_cards = cards.iter().filter_map(|card| Some((card.session_id.clone()?, card.pool.as_ref()?.to_string())));
     of_sitter.chain(of_cards).collect()
 }
@@ -246,9 +249,10 @@ impl<'a> Ingredients<'a> {
         parts.extend(kept.map(|row| Part { row: row.clone(), calls: None }));
         parts.extend(self.attempts().into_iter().map(|row| Part { row, calls: None }));
         parts.extend(self.stores.external.iter().map(|row| Part { row: row.clone(), calls: None }));
-        remarks.extend((!unpriced.is_empty()).then(|| {
-            format!("no price for {}", unpriced.into_iter().collect::<Vec<_>>().join(", "))
-        }));
+        remarks.extend(
+            (!unpriced.is_empty())
+                .then(|| format!("no price for {}", unpriced.into_iter().collect::<Vec<_>>().join(", "))),
+        );
         Table { parts, ways: all, remarks }
     }
 
@@ -308,7 +312,8 @@ fn speeds(parts: &[Part<'_>], settings: &Settings, now: DateTime<Utc>) -> Vec<Sp
             continue;
         }
         let member = [&key.source, &key.pool, &key.provider, &key.model, &key.effort, &key.home, &key.task_class];
-        let (sums, last) = members.entry(member.map(String::as_str)).or_insert_with(|| (CallSums::default(), part.row.last_at));
+        let (sums, last) =
+            members.entry(member.map(String::as_str)).or_insert_with(|| (CallSums::default(), part.row.last_at));
         sums.add(calls);
         *last = (*last).max(part.row.last_at);
     }
@@ -347,7 +352,8 @@ fn add_speeds(gathered: &mut Gathered, rows: Vec<SpeedRow>, settings: &Settings,
     let dropped = before - gathered.speeds.len();
     let count = rows.len() as u64;
     let Some(note) = gathered.notes.iter_mut().find(|note| note.source == SourceId::Speeds) else { return };
-    note.remarks.push(format!("{count} speeds measured in session stores; {dropped} rows of the file give way to them"));
+    note.remarks
+        .push(format!("{count} speeds measured in session stores; {dropped} rows of the file give way to them"));
     if note.state == SourceState::NotConfigured {
         note.state = SourceState::Fresh;
         note.as_of = Some(newest);
@@ -409,7 +415,8 @@ fn price(identity: &Identity, prices: &BTreeMap<(String, ModelId), Prices>, row:
 /// How far the stores reach back, and how many days come from the history.
 fn oldest(fresh: &[RollupRow], better: &BTreeSet<(chrono::NaiveDate, String)>) -> Vec<String> {
     let first = fresh.iter().filter(|row| row.usage.responses > 0).map(|row| row.key.day).min();
-    let mut remarks: Vec<String> = first.map(|day| format!("the stores hold nothing older than {day}")).into_iter().collect();
+    let mut remarks: Vec<String> =
+        first.map(|day| format!("the stores hold nothing older than {day}")).into_iter().collect();
     if !better.is_empty() {
         let days: BTreeSet<_> = better.iter().map(|(day, _)| day).collect();
         remarks.push(format!("{} days come from the history: the stores no longer hold all of them", days.len()));

@@ -85,9 +85,10 @@ fn cost(call: &Priced<'_>) -> (f64, f64, u64) {
         (sums.cache_write_1h_tokens, write(WRITE_1H)),
         (sums.output_tokens, prices.output),
     ];
-    let cost = parts.iter().filter(|(tokens, _)| *tokens > 0).try_fold(0.0, |sum, (tokens, price)| {
-        price.map(|price| sum + *tokens as f64 * price / MILLION)
-    });
+    let cost = parts
+        .iter()
+        .filter(|(tokens, _)| *tokens > 0)
+        .try_fold(0.0, |sum, (tokens, price)| price.map(|price| sum + *tokens as f64 * price / MILLION));
     cost.map_or((0.0, 0.0, 0), |cost| (cost, cost * cost / sums.responses as f64, sums.responses))
 }
 

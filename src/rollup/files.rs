@@ -105,9 +105,11 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
             Column::Seconds(field) => *field(&mut row) = milliseconds(amount(name, cell)?),
         }
     }
-    for (field, default) in
-        [(&mut row.key.effort, "unrecorded"), (&mut row.key.mode, "standard"), (&mut row.key.task_class, "unclassified")]
-    {
+    for (field, default) in [
+        (&mut row.key.effort, "unrecorded"),
+        (&mut row.key.mode, "standard"),
+        (&mut row.key.task_class, "unclassified"),
+    ] {
         if field.is_empty() {
             default.clone_into(field);
         }
@@ -116,7 +118,11 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
 }
 
 /// Seconds as milliseconds.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and amounts are not negative")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and amounts are not negative"
+)]
 fn milliseconds(seconds: f64) -> u64 {
     (seconds * 1000.0).round() as u64
 }

@@ -27,7 +27,8 @@ pub fn better_kept(fresh: &[RollupRow], kept: &[RollupRow]) -> Vec<(NaiveDate, S
 /// The fresh rows, with those days taken from the kept ones; sorted by key.
 pub fn with_kept(fresh: Vec<RollupRow>, kept: Vec<RollupRow>) -> Vec<RollupRow> {
     let better = better_kept(&fresh, &kept);
-    let is_better = |row: &RollupRow| better.iter().any(|(day, source)| (*day, source) == (row.key.day, &row.key.source));
+    let is_better =
+        |row: &RollupRow| better.iter().any(|(day, source)| (*day, source) == (row.key.day, &row.key.source));
     let (kept, fresh) = (kept.into_iter().filter(&is_better), fresh.into_iter().filter(|row| !is_better(row)));
     let mut rows: Vec<RollupRow> = kept.chain(fresh).collect();
     rows.sort_by(|a, b| a.key.cmp(&b.key));

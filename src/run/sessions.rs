@@ -146,11 +146,13 @@ fn answer(
     warnings: Vec<String>,
     open: &dyn Fn(&Cli) -> Result<Store>,
 ) -> Result<Answer, Failure> {
-    let is_lost = !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.input.files == 0 && scan.fault_count > 0);
+    let is_lost =
+        !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.input.files == 0 && scan.fault_count > 0);
     let code = if is_lost { ExitCode::Failed } else { ExitCode::Finished };
     let text = match args.rollup {
         Some(format) => {
-            let is_meant = |day| args.since.is_none_or(|since| day >= since) && args.until.is_none_or(|until| day <= until);
+            let is_meant =
+                |day| args.since.is_none_or(|since| day >= since) && args.until.is_none_or(|until| day <= until);
             let rows = merge(table.parts.iter().filter(|part| is_meant(part.row.key.day)).map(|part| part.row.clone()));
             match format {
                 RollupFormat::Csv => write_csv(&rows, now),

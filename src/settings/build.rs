@@ -96,11 +96,8 @@ fn session_store(group: &Reader) -> Result<SessionStore, Fault> {
 /// One rule for task classes. It must look at something.
 fn task_class(group: &Reader) -> Result<TaskClassRule, Fault> {
     let text = |name| group.optional_text(name).map(str::to_owned);
-    let rule = TaskClassRule {
-        folder: text("folder"),
-        agent: text("agent"),
-        class: group.required_text("class")?.to_owned(),
-    };
+    let rule =
+        TaskClassRule { folder: text("folder"), agent: text("agent"), class: group.required_text("class")?.to_owned() };
     if rule.folder.is_none() && rule.agent.is_none() {
         return Err(Fault::new(group.line(), format!("\"{}\" names neither a folder nor an agent", group.shown)));
     }

@@ -17,6 +17,6 @@ pub use place::{ConfigFile, Place};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
     Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, MarketModel, Outcome, Prices, QuotaHome,
-    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
-    SitterEvent, SitterRow, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SitterEvent, SitterRow,
+    SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
 };

@@ -1,14 +1,13 @@
 //! Every handed case and fixture of session logs: the figures of its `expected.json` come out.
 
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::common::{files_below, shared};
+use crate::support::{answers, copy, differences, flat, fresh, opencode_store, read_case, read_tree};
 use pool_review::sources::sessions::{StoreScan, StoreSpec, read};
 use pool_review::vocabulary::StoreKind;
 use serde_json::{Value, json};
-use crate::support::{answers, copy, differences, flat, fresh, opencode_store, read_case, read_tree};
 
 /// Parts of an answer that must be complete where the answer has them.
 const TABLES: [&str; 4] = ["rows", "speed", "decode", "days"];
@@ -202,7 +201,8 @@ fn rate_limit_windows_are_told_by_length_and_keep_their_age() {
         let scans = read_case(&folder.join("in"), &name);
         for wanted in answer["windows"].as_array().unwrap() {
             let file = wanted["file"].as_str().unwrap();
-            let windows = scans.iter().flat_map(|scan| &scan.windows).find(|(name, _)| name.ends_with(&format!("{file}.jsonl")));
+            let windows =
+                scans.iter().flat_map(|scan| &scan.windows).find(|(name, _)| name.ends_with(&format!("{file}.jsonl")));
             if wanted["window"] == "unknown" {
                 assert!(windows.is_none(), "{file} states none");
                 continue;
@@ -210,14 +210,19 @@ fn rate_limit_windows_are_told_by_length_and_keep_their_age() {
             let window = windows.unwrap().1.iter().find(|window| window.window == wanted["window"]).unwrap();
             let seen = chrono::DateTime::from_timestamp_millis(window.captured_at).unwrap();
             assert_eq!(seen.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(), wanted["captured_at"].as_str().unwrap());
-            assert_eq!(json!([window.used_percent, window.resets_at]), json!([wanted["used_percent"], wanted["resets_at"]]));
+            assert_eq!(
+                json!([window.used_percent, window.resets_at]),
+                json!([wanted["used_percent"], wanted["resets_at"]])
+            );
         }
     }
 }
 
 #[test]
 fn the_order_and_the_place_of_files_change_nothing() {
-    for (name, folder, answer) in cases().into_iter().filter(|(name, ..)| name.starts_with("se-11") || name.starts_with("se-m3")) {
+    for (name, folder, answer) in
+        cases().into_iter().filter(|(name, ..)| name.starts_with("se-11") || name.starts_with("se-m3"))
+    {
         let moved = fresh(&format!("moved-{name}"));
         copy(&folder.join("in"), &moved);
         let mut answer = answer.clone();

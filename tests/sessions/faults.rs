@@ -1,6 +1,5 @@
 //! Broken, hostile and unreadable stores: nothing panics or hangs, memory stays bounded, and every fault has its note.
 
-
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -8,12 +7,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::common::{files_below, shared};
+use crate::support::fresh;
 use pool_review::sources::sessions::{StoreScan, StoreSpec, read};
 use pool_review::vocabulary::StoreKind;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
-use crate::support::fresh;
 
 /// Reads a store.
 fn scan(kind: StoreKind, path: &Path) -> StoreScan {
@@ -91,7 +90,18 @@ fn change(line: &mut Vec<u8>, change: &Change) {
 fn changes() -> impl Strategy<Value = Vec<Change>> {
     let at = any::<prop::sample::Index>;
     let pieces: [&'static [u8]; 12] = [
-        b" ", b"\t", b"\"", b"\\", b"{", b"}", b"[", b",", b"\0\0\0", b"\xff\xfe", b"\"usage\":{\"output_tokens\":7}", b"{\"a\":1}",
+        b" ",
+        b"\t",
+        b"\"",
+        b"\\",
+        b"{",
+        b"}",
+        b"[",
+        b",",
+        b"\0\0\0",
+        b"\xff\xfe",
+        b"\"usage\":{\"output_tokens\":7}",
+        b"{\"a\":1}",
     ];
     let one = prop_oneof![
         1 => at().prop_map(Change::Cut),
@@ -150,7 +160,12 @@ fn no_line_that_a_strict_parser_accepts_is_lost() {
                 prop_assert_eq!(scan.input.lines, 1);
                 if let Some(output) = strict(&line, kind) {
                     let found: u64 = scan.rows.iter().map(|row| row.sums.output_tokens).sum();
-                    prop_assert_eq!(scan.input.malformed_lines, 0, "a strict parser accepts {}", String::from_utf8_lossy(&line));
+                    prop_assert_eq!(
+                        scan.input.malformed_lines,
+                        0,
+                        "a strict parser accepts {}",
+                        String::from_utf8_lossy(&line)
+                    );
                     prop_assert_eq!(found, output, "{}", String::from_utf8_lossy(&line));
                 }
                 Ok(())
@@ -262,10 +277,14 @@ fn a_database_that_is_locked_damaged_or_none_is_a_note_and_nothing_is_written_be
     let (output, faults) = count(&store);
     assert_eq!(output, 0);
     assert!(faults[0].contains("is locked by another program"), "{faults:?}");
-    database.execute_batch("ROLLBACK; PRAGMA journal_mode=WAL; INSERT INTO message VALUES('msg_2','s','broken')").unwrap();
+    database
+        .execute_batch("ROLLBACK; PRAGMA journal_mode=WAL; INSERT INTO message VALUES('msg_2','s','broken')")
+        .unwrap();
     let (output, faults) = count(&store);
     assert_eq!((output, faults.len()), (80, 0), "a live write-ahead database is read beside its writer: {faults:?}");
-    database.execute("INSERT INTO message VALUES('msg_3','s',?1)", [data.replace("80", "70").replace("9000,", "9001,")]).unwrap();
+    database
+        .execute("INSERT INTO message VALUES('msg_3','s',?1)", [data.replace("80", "70").replace("9000,", "9001,")])
+        .unwrap();
     let grown = count(&store).0;
     assert_eq!(grown, 150, "rows that stand in the write-ahead file only");
     drop(database);
@@ -277,7 +296,11 @@ fn a_database_that_is_locked_damaged_or_none_is_a_note_and_nothing_is_written_be
     let before = (names(), std::fs::read(&path).unwrap());
     assert_eq!(count(&store).0, 150);
     assert_eq!((names(), std::fs::read(&path).unwrap()), before, "no file is made or changed");
-    std::fs::write(&path, b"SQLite format 3\0 and then nothing of it, over more than one hundred bytes of no database at all, quite so").unwrap();
+    std::fs::write(
+        &path,
+        b"SQLite format 3\0 and then nothing of it, over more than one hundred bytes of no database at all, quite so",
+    )
+    .unwrap();
     assert!(!count(&store).1.is_empty(), "a damaged database has a note");
     std::fs::write(&path, b"plain text").unwrap();
     assert!(count(&store).1[0].contains("is no SQLite database"));
@@ -287,7 +310,11 @@ fn a_database_that_is_locked_damaged_or_none_is_a_note_and_nothing_is_written_be
 fn a_store_that_grows_and_shrinks_while_it_is_read_ends_in_a_count() {
     let store = fresh("live");
     let file = store.join("s.jsonl");
-    let line = |n: u64| format!("{{\"type\":\"assistant\",\"timestamp\":\"2026-11-20T10:00:00Z\",\"message\":{{\"id\":\"m{n}\",\"model\":\"m\",\"usage\":{{\"output_tokens\":1}}}}}}\n");
+    let line = |n: u64| {
+        format!(
+            "{{\"type\":\"assistant\",\"timestamp\":\"2026-11-20T10:00:00Z\",\"message\":{{\"id\":\"m{n}\",\"model\":\"m\",\"usage\":{{\"output_tokens\":1}}}}}}\n"
+        )
+    };
     std::fs::write(&file, line(0)).unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {

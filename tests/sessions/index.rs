@@ -1,16 +1,15 @@
 //! The index of session stores: only what is new is read, and the totals are those of a full reading, whatever happened
 //! to the files between.
 
-
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use crate::common::shared;
-use pool_review::sources::sessions::{StoreScan, StoreSpec, read};
-use pool_review::vocabulary::{StoreKind, StoreEvents};
 use crate::support::{fresh, generated};
+use pool_review::sources::sessions::{StoreScan, StoreSpec, read};
+use pool_review::vocabulary::{StoreEvents, StoreKind};
 
 /// Reads a store with an index.
 fn scan(kind: StoreKind, path: &Path, index: Option<&[u8]>) -> StoreScan {
@@ -54,12 +53,17 @@ fn a_growing_response_is_counted_once_with_its_largest_figures() {
     let first = scan(StoreKind::ClaudeCode, &store, None);
     assert_eq!(figures(&first), (1, 7, 1));
     let mut file = File::options().append(true).open(&path).unwrap();
-    file.write_all((answer("a", 90, "\"end_turn\"") + &prompt("p2") + &answer("b", 5, "\"end_turn\"")).as_bytes()).unwrap();
+    file.write_all((answer("a", 90, "\"end_turn\"") + &prompt("p2") + &answer("b", 5, "\"end_turn\"")).as_bytes())
+        .unwrap();
     let second = same(&store, &first.index.unwrap(), "appended");
     assert_eq!(figures(&second), (2, 95, 2));
     assert_eq!(second.ways, [0, 1, 0], "read on from where it ended");
     let third = same(&store, &second.index.unwrap(), "unchanged");
-    assert_eq!((third.ways, third.bytes_read, third.index.is_none()), ([0, 0, 1], 0, true), "nothing is read or kept anew");
+    assert_eq!(
+        (third.ways, third.bytes_read, third.index.is_none()),
+        ([0, 0, 1], 0, true),
+        "nothing is read or kept anew"
+    );
 }
 
 #[test]
@@ -69,7 +73,11 @@ fn a_last_line_without_an_end_counts_now_and_is_not_counted_twice() {
     let whole = prompt("p1") + &answer("a", 60, "\"end_turn\"");
     std::fs::write(&path, whole.trim_end()).unwrap();
     let first = scan(StoreKind::ClaudeCode, &store, None);
-    assert_eq!((figures(&first), first.input.open_tails), ((1, 60, 1), 0), "a whole record counts without its line end");
+    assert_eq!(
+        (figures(&first), first.input.open_tails),
+        ((1, 60, 1), 0),
+        "a whole record counts without its line end"
+    );
     std::fs::write(&path, whole.clone() + &prompt("p2")[..40]).unwrap();
     let second = same(&store, &first.index.unwrap(), "the line got its end, the next one is half");
     assert_eq!((figures(&second), second.input.open_tails), ((1, 60, 1), 1));
@@ -82,10 +90,12 @@ fn a_last_line_without_an_end_counts_now_and_is_not_counted_twice() {
 fn rewritten_truncated_renamed_and_rotated_files_are_recognised() {
     let store = fresh("index-change");
     let path = store.join("s.jsonl");
-    let long: String = (0..200).map(|n| prompt(&format!("p{n}")) + &answer(&format!("a{n}"), 10 + n, "\"end_turn\"")).collect();
+    let long: String =
+        (0..200).map(|n| prompt(&format!("p{n}")) + &answer(&format!("a{n}"), 10 + n, "\"end_turn\"")).collect();
     std::fs::write(&path, &long).unwrap();
     let index = scan(StoreKind::ClaudeCode, &store, None).index.unwrap();
-    std::fs::write(&path, long.replace("\"do it\"", "\"do 17\"").replace("a3\"", "x3\"") + &answer("new", 5, "null")).unwrap();
+    std::fs::write(&path, long.replace("\"do it\"", "\"do 17\"").replace("a3\"", "x3\"") + &answer("new", 5, "null"))
+        .unwrap();
     assert_eq!(same(&store, &index, "rewritten and longer").ways, [1, 0, 0]);
     std::fs::write(&path, &long[..long.len() / 2]).unwrap();
     assert_eq!(same(&store, &index, "truncated").ways, [1, 0, 0]);

@@ -1,29 +1,30 @@
 //! From calls and attempts to the rollup table: pools, prices, outcomes, days that clients deleted, files in and out.
 
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Duration, Utc};
 use crate::common::{files_below, shared};
+use crate::support::{opencode_store, read_tree};
+use chrono::{DateTime, Duration, Utc};
 use pool_review::evidence::calls::{Holder, Pools, ways};
 use pool_review::identity::Identity;
 use pool_review::rollup::{
-    COLUMNS, Column, Priced, RollupRow, merge, of_calls, read_csv, read_file, read_parquet, with_kept, with_sitter, write_csv,
-    write_parquet,
+    COLUMNS, Column, Priced, RollupRow, merge, of_calls, read_csv, read_file, read_parquet, with_kept, with_sitter,
+    write_csv, write_parquet,
 };
 use pool_review::sources::sessions::{StoreSpec, read};
 use pool_review::sources::{babysitter, scorecards};
 use pool_review::vocabulary::{CallRow, Effort, Prices, ProviderId, StoreKind};
 use serde_json::Value;
-use crate::support::{opencode_store, read_tree};
 
 /// Every case folder whose answer has this part.
 fn cases_with(part: &str) -> Vec<(PathBuf, Value)> {
     let Some(shared) = shared() else { return Vec::new() };
     let found: Vec<_> = files_below(&shared.join("cases/sessions"), &|name| name == "expected.json")
         .into_iter()
-        .map(|path| (path.parent().unwrap().to_owned(), serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap()))
+        .map(|path| {
+            (path.parent().unwrap().to_owned(), serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap())
+        })
         .filter(|(_, answer)| answer.get(part).is_some())
         .collect();
     assert!(!found.is_empty(), "the handed cases hold an answer with {part}");
@@ -75,7 +76,8 @@ fn agree(found: &[RollupRow], wanted: &Value) {
     });
     let mut row = matching.next().unwrap_or_else(|| panic!("no row {wanted}"));
     for (name, column) in COLUMNS {
-        let Some(wanted) = wanted.get(name).and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok())) else {
+        let Some(wanted) = wanted.get(name).and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
+        else {
             continue;
         };
         let figure = match column {
@@ -93,8 +95,10 @@ fn responses_go_to_the_pools_that_the_case_names() {
     for (folder, answer) in cases_with("attribution") {
         let input = folder.join("in");
         let identity = Identity::new(None, &[]).0;
-        let ring: BTreeMap<String, Vec<String>> = serde_json::from_slice(&std::fs::read(input.join("ring.json")).unwrap()).unwrap();
-        let holders = ring.iter().flat_map(|(pool, targets)| targets.iter().map(move |target| (pool.clone(), target.clone())));
+        let ring: BTreeMap<String, Vec<String>> =
+            serde_json::from_slice(&std::fs::read(input.join("ring.json")).unwrap()).unwrap();
+        let holders =
+            ring.iter().flat_map(|(pool, targets)| targets.iter().map(move |target| (pool.clone(), target.clone())));
         let holders: Vec<Holder> = holders
             .map(|(pool, target)| {
                 let (offer, effort) = target.split_once('#').unwrap_or((&target, "default"));
@@ -104,10 +108,8 @@ fn responses_go_to_the_pools_that_the_case_names() {
             })
             .collect();
         let (cards, _) = scorecards::read(&input.join("scorecards.csv"), "scorecards.csv", now());
-        let sessions: BTreeMap<String, String> = cards
-            .iter()
-            .filter_map(|card| Some((card.session_id.clone()?, card.pool.as_ref()?.to_string())))
-            .collect();
+        let sessions: BTreeMap<String, String> =
+            cards.iter().filter_map(|card| Some((card.session_id.clone()?, card.pool.as_ref()?.to_string()))).collect();
         let joined: BTreeSet<String> = sessions.keys().cloned().collect();
         let stores: Value = serde_json::from_slice(&std::fs::read(input.join("stores.json")).unwrap()).unwrap();
         let mut rows = Vec::new();
@@ -205,7 +207,11 @@ fn csv_and_parquet_give_back_what_was_written() {
     assert_eq!(read_csv(csv.as_bytes()).unwrap(), (rows.clone(), Vec::new()));
     let parquet = write_parquet(&rows, now());
     assert_eq!(read_parquet(&parquet).unwrap(), (rows.clone(), Vec::new()));
-    assert_eq!(read_file(&parquet).unwrap().0, read_file(csv.as_bytes()).unwrap().0, "either format by its first bytes");
+    assert_eq!(
+        read_file(&parquet).unwrap().0,
+        read_file(csv.as_bytes()).unwrap().0,
+        "either format by its first bytes"
+    );
     assert!(read_file(&parquet[..parquet.len() / 2]).is_err(), "half a file is no file");
 }
 

@@ -1,6 +1,5 @@
 //! What the session tests share: stores of the handed folders, and readings as the plain tables the answers are written in.
 
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -160,10 +159,16 @@ pub(crate) fn answers(document: &Value) -> BTreeMap<String, f64> {
 }
 
 /// Every figure that differs. Of the parts that the answer has, every found figure must be in the answer too.
-pub(crate) fn differences(found: &BTreeMap<String, f64>, wanted: &BTreeMap<String, f64>, whole: &[&str]) -> Vec<String> {
+pub(crate) fn differences(
+    found: &BTreeMap<String, f64>,
+    wanted: &BTreeMap<String, f64>,
+    whole: &[&str],
+) -> Vec<String> {
     let keys: BTreeSet<&String> = wanted
         .keys()
-        .chain(found.keys().filter(|key| whole.iter().any(|part| key.starts_with(&format!("{part}[")) || key.starts_with(&format!("{part}.")))))
+        .chain(found.keys().filter(|key| {
+            whole.iter().any(|part| key.starts_with(&format!("{part}[")) || key.starts_with(&format!("{part}.")))
+        }))
         .collect();
     keys.into_iter()
         .filter(|key| match (found.get(*key), wanted.get(*key)) {

@@ -1,11 +1,10 @@
 //! Generated trees of Claude Code and Codex logs: every figure of their `truth.json` comes out, to the last token.
 
-
 use std::path::Path;
 
 use crate::common::shared;
-use serde_json::Value;
 use crate::support::{answers, differences, flat, generated, read_tree};
+use serde_json::Value;
 
 /// Every part of a truth file.
 const PARTS: [&str; 7] = ["input", "events", "rows", "speed", "decode", "ttft", "days"];
@@ -15,7 +14,12 @@ fn compare(tree: &Path) {
     let truth: Value = serde_json::from_slice(&std::fs::read(tree.join("truth.json")).unwrap()).unwrap();
     let found = flat(&read_tree(tree));
     let differences = differences(&found, &answers(&truth), &PARTS);
-    assert!(differences.is_empty(), "{} differences: {:#?}", differences.len(), &differences[..differences.len().min(20)]);
+    assert!(
+        differences.is_empty(),
+        "{} differences: {:#?}",
+        differences.len(),
+        &differences[..differences.len().min(20)]
+    );
 }
 
 #[test]

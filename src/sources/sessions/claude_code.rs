@@ -365,7 +365,8 @@ impl ClaudeFile {
         let sighting = &mut self.sightings[place];
         let is_better = sighting.is_side && !record.is_side && !is_new;
         if is_new || is_better {
-            sighting.start = if chain.input == NO_TIME || chain.has_error { NO_TIME } else { chain.input.max(chain.end) };
+            sighting.start =
+                if chain.input == NO_TIME || chain.has_error { NO_TIME } else { chain.input.max(chain.end) };
         }
         if model != 0 && (sighting.model == 0 || is_better) {
             sighting.model = model;
@@ -386,8 +387,12 @@ impl ClaudeFile {
     /// Whether a response was seen in this file.
     fn place_is_known(&mut self, id: Id) -> bool {
         if self.places.len() != self.sightings.len() {
-            self.places =
-                self.sightings.iter().enumerate().map(|(at, s)| (s.id, u32::try_from(at).unwrap_or(u32::MAX))).collect();
+            self.places = self
+                .sightings
+                .iter()
+                .enumerate()
+                .map(|(at, s)| (s.id, u32::try_from(at).unwrap_or(u32::MAX)))
+                .collect();
         }
         self.places.contains_key(&id)
     }

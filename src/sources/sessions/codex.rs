@@ -402,9 +402,9 @@ impl CodexFile {
                 continue;
             };
             let window = window_name(minutes);
-            let resets_at = slot["resets_at"]
-                .as_i64()
-                .or_else(|| slot["resets_in_seconds"].as_i64().map(|seconds| at.div_euclid(1000).saturating_add(seconds)));
+            let resets_at = slot["resets_at"].as_i64().or_else(|| {
+                slot["resets_in_seconds"].as_i64().map(|seconds| at.div_euclid(1000).saturating_add(seconds))
+            });
             self.windows.retain(|known| known.window != window);
             self.windows.push(LimitWindow { window, captured_at: at, used_percent: used, resets_at });
         }

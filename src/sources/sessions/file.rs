@@ -162,9 +162,7 @@ impl<R: Records> FileState<R> {
 
     /// Takes a line that is one object without surprises.
     fn quick(&mut self, bytes: &[u8]) -> bool {
-        bytes.first() == Some(&b'{')
-            && !has_control(bytes)
-            && self.records.object(bytes, &mut self.tally.kinds).is_ok()
+        bytes.first() == Some(&b'{') && !has_control(bytes) && self.records.object(bytes, &mut self.tally.kinds).is_ok()
     }
 
     /// Takes every object of a line with a strict parser. Returns whether there is one.

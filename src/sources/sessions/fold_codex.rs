@@ -150,14 +150,7 @@ fn kinds(advance: &Advance) -> u8 {
 }
 
 /// Counts a task, an error or the end of a turn.
-fn take_mark(
-    mark: &Mark,
-    file: &CodexFile,
-    counted: &[bool],
-    base: &Call,
-    map: &[u32],
-    ledger: &mut Ledger<'_, '_>,
-) {
+fn take_mark(mark: &Mark, file: &CodexFile, counted: &[bool], base: &Call, map: &[u32], ledger: &mut Ledger<'_, '_>) {
     let call = call_of(base, map, mark.model, mark.effort, mark.at);
     match mark.kind {
         MarkKind::Task => ledger.events.tasks += u64::from(!file.is_spawned && is_own(file, mark.is_live)),
@@ -203,7 +196,7 @@ impl Lineages {
         self.up.insert(thread.to_owned(), at.clone());
         if at != thread {
             self.up.insert(at.clone(), at);
-        } 
+        }
         &self.up[thread]
     }
 

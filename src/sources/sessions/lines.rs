@@ -121,7 +121,8 @@ fn trim_nul(bytes: &[u8]) -> &[u8] {
     if bytes.first() != Some(&0) {
         return bytes;
     }
-    let words = bytes.chunks_exact(64).take_while(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0).count() * 64;
+    let words =
+        bytes.chunks_exact(64).take_while(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0).count() * 64;
     let rest = &bytes[words..];
     &rest[rest.iter().position(|byte| *byte != 0).unwrap_or(rest.len())..]
 }

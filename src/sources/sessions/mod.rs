@@ -21,9 +21,9 @@ use std::path::PathBuf;
 
 use globset::GlobMatcher;
 
-pub use self::codex::LimitWindow;
 use self::claude_code::ClaudeFile;
 use self::codex::CodexFile;
+pub use self::codex::LimitWindow;
 use self::file::{LineTally, ReadFile, Records};
 use self::fold_codex::{Ledger, Rollout};
 use self::groups::Groups;
@@ -196,7 +196,8 @@ fn claude_code(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>
 
 /// Reads Codex rollouts.
 fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, progress: Progress<'_>) -> StoreScan {
-    const KNOWN: [&str; 6] = ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
+    const KNOWN: [&str; 6] =
+        ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
     let (mut found, mut faults) = (Vec::new(), Vec::new());
     for below in ["sessions", "archived_sessions"] {
         let (files, broken) = walk::files(&spec.path, below, is_transcript);
@@ -329,7 +330,9 @@ impl StoreScan {
             (notes.not_generation, "calls that generate nothing: left out".to_owned()),
             (notes.not_billed, "responses with tokens and no bill: cost unknown".to_owned()),
         ];
-        remarks.extend(facts.into_iter().filter(|(count, _)| *count > 0).map(|(count, fact)| format!("{name}: {count} {fact}")));
+        remarks.extend(
+            facts.into_iter().filter(|(count, _)| *count > 0).map(|(count, fact)| format!("{name}: {count} {fact}")),
+        );
         remarks
     }
 }

@@ -237,8 +237,7 @@ impl Message {
             return Some(self.streamed - self.created);
         }
         let own: Vec<_> = self.tools.iter().chain(tools).copied().collect();
-        (self.completed != NO_TIME)
-            .then(|| self.completed - self.created - inside(&own, self.created, self.completed))
+        (self.completed != NO_TIME).then(|| self.completed - self.created - inside(&own, self.created, self.completed))
     }
 
     /// Kinds of tokens.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek as _, SeekFrom};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
@@ -115,8 +115,13 @@ pub(super) fn scan<R: Records>(found: &[FoundFile], index: Vec<Indexed<R>>, prog
 
 /// Puts the outcomes together.
 fn collect<R: Records>(found: &[FoundFile], outcomes: Vec<Option<Outcome<R>>>, known: &Known<R>) -> Scanned<R> {
-    let mut scanned =
-        Scanned { files: Vec::with_capacity(found.len()), index: Vec::new(), is_changed: false, bytes_read: 0, ways: [0; 3] };
+    let mut scanned = Scanned {
+        files: Vec::with_capacity(found.len()),
+        index: Vec::new(),
+        is_changed: false,
+        bytes_read: 0,
+        ways: [0; 3],
+    };
     for (file, outcome) in found.iter().zip(outcomes) {
         let outcome = outcome.expect("every file was given to a thread");
         scanned.bytes_read += outcome.bytes;
@@ -130,7 +135,8 @@ fn collect<R: Records>(found: &[FoundFile], outcomes: Vec<Option<Outcome<R>>>, k
         scanned.files.push(outcome.file);
     }
     let names = scanned.index.iter().map(|file| file.name.as_str());
-    scanned.is_changed |= scanned.index.len() != known.by_name.len() || !names.eq(known.order.iter().map(String::as_str));
+    scanned.is_changed |=
+        scanned.index.len() != known.by_name.len() || !names.eq(known.order.iter().map(String::as_str));
     scanned
 }
 

@@ -295,7 +295,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_odd() {
-        for text in ["{", "{\"a\"", "{\"a\":}", "{\"a\":1", "{\"a\":tru}", "{,}", "{\"a\":1,}", "{\"\\u0061\":1}", "[1]"] {
+        for text in
+            ["{", "{\"a\"", "{\"a\":}", "{\"a\":1", "{\"a\":tru}", "{,}", "{\"a\":1,}", "{\"\\u0061\":1}", "[1]"]
+        {
             assert_eq!(fields(text), None, "{text}");
         }
     }

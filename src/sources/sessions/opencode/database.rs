@@ -110,7 +110,9 @@ fn query(
     let wanted: Vec<String> = needed
         .iter()
         .map(|column| format!("\"{column}\""))
-        .chain(optional.iter().map(|column| if known.contains(*column) { format!("\"{column}\"") } else { "NULL".into() }))
+        .chain(
+            optional.iter().map(|column| if known.contains(*column) { format!("\"{column}\"") } else { "NULL".into() }),
+        )
         .collect();
     Ok(Some(format!("SELECT {} FROM \"{table}\" ORDER BY {order}", wanted.join(", "))))
 }
@@ -218,13 +220,14 @@ fn parts(database: &Connection, found: &mut Found) -> rusqlite::Result<()> {
     if query(database, "part", &["message_id", "data"], &[], "1")?.is_none() {
         return Ok(());
     }
-    let mut statement =
-        database.prepare("SELECT message_id, data FROM part WHERE instr(data, '\"tool\"') > 0 ORDER BY message_id, id")?;
+    let mut statement = database
+        .prepare("SELECT message_id, data FROM part WHERE instr(data, '\"tool\"') > 0 ORDER BY message_id, id")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (Some(message), Some(data)) = (text(row, 0)?, json(row, 1)?) else { continue };
         let time = &data["state"]["time"];
-        if let (true, Some(start), Some(end)) = (data["type"] == "tool", instant(&time["start"]), instant(&time["end"])) {
+        if let (true, Some(start), Some(end)) = (data["type"] == "tool", instant(&time["start"]), instant(&time["end"]))
+        {
             found.tools.entry(Id::of(b'o', message.as_bytes())).or_default().push((start, end));
         }
     }
@@ -270,7 +273,8 @@ fn attempt(row: &Row<'_>, found: &mut Found) -> rusqlite::Result<Attempt> {
     let is_blameless = matches!(outcome.as_str(), "interrupted" | "hedged-out");
     let is_estimated = number(row, 13)?.is_some_and(|flag| flag > 0.0);
     let tag = text(row, 10)?.unwrap_or_default();
-    let tokens = |column| -> rusqlite::Result<u64> { Ok(number(row, column)?.map_or(0, rounded).max(0).unsigned_abs()) };
+    let tokens =
+        |column| -> rusqlite::Result<u64> { Ok(number(row, column)?.map_or(0, rounded).max(0).unsigned_abs()) };
     Ok(Attempt {
         message: text(row, 8)?.map(|message| Id::of(b'o', message.as_bytes())),
         pool: text(row, 3)?.filter(|pool| !pool.is_empty()),

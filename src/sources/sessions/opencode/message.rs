@@ -165,7 +165,11 @@ pub(super) fn instant(value: &Value) -> Option<i64> {
 }
 
 /// A number of at least 0 as a whole one.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, and counts are not negative")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and counts are not negative"
+)]
 fn whole(value: f64) -> u64 {
     value.max(0.0) as u64
 }
