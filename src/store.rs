@@ -227,6 +227,19 @@ impl Cache {
     }
 }
 
+/// The plain files of a folder whose names pass, sorted by name, each with its bytes or a fragment that says why not.
+pub fn files_in(folder: &Path, passes: &dyn Fn(&str) -> bool) -> Vec<(String, std::result::Result<Vec<u8>, String>)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| passes(name));
+    names.sort();
+    let read = |name: String| {
+        let bytes = read_file(&folder.join(&name)).map_err(|error| format!("cannot be read: {}", error.kind()));
+        (name, bytes.map(Option::unwrap_or_default))
+    };
+    names.into_iter().map(read).collect()
+}
+
 /// What marks a cache folder (bford.info/cachedir).
 const CACHE_MARK: &[u8] =
     b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of pool-review; it may be deleted at any time.\n";

@@ -1,6 +1,7 @@
 //! The table of session evidence, for people and programs, and the days that are kept when clients delete theirs.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::text::{Place, name, own};
 use crate::rollup::{COLUMNS, Column, Line, MIN_TIMED, Rate, RollupRow, View, read_csv, write_csv};
-use crate::store::Store;
+use crate::store::{Store, files_in};
 
 /// Folder of the history in the reports folder.
 const HISTORY: &str = "history";
@@ -136,14 +137,15 @@ pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
     let mut text = aligned(&table, view.columns.len());
     if !ways.is_empty() {
         let ways: Vec<String> = ways.iter().map(|(way, count)| format!("{way} {count}")).collect();
-        text.push_str(&format!("\npools found by: {}\n", ways.join(" · ")));
+        let _infallible = writeln!(text, "\npools found by: {}", ways.join(" · "));
     }
     for remark in remarks {
-        text.push_str(&format!("{}\n", own(remark, Place::Terminal)));
+        let _infallible = writeln!(text, "{}", own(remark, Place::Terminal));
     }
-    text.push_str(&format!(
-        "tok/s is output over model-busy time, prefill included; `?` is fewer than {MIN_TIMED} timed responses or nothing known\n"
-    ));
+    let _infallible = writeln!(
+        text,
+        "tok/s is output over model-busy time, prefill included; `?` is fewer than {MIN_TIMED} timed responses or nothing known"
+    );
     text
 }
 
@@ -203,28 +205,17 @@ pub fn write_rollup(store: &Store, bytes: &[u8]) -> Result<String> {
 /// The days kept from earlier runs, and what is wrong with their files.
 pub fn kept(reports: &Path) -> (Vec<RollupRow>, Vec<String>) {
     let (mut rows, mut faults) = (Vec::new(), Vec::new());
-    let entries = std::fs::read_dir(reports.join(HISTORY)).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries.map(|entry| entry.path()).filter(|path| is_month(path)).collect();
-    files.sort();
-    for path in files {
-        let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match std::fs::read(&path).map_err(|error| error.kind().to_string()).and_then(|bytes| read_csv(&bytes)) {
+    for (name, bytes) in files_in(&reports.join(HISTORY), &|name| name.starts_with("sessions-")) {
+        match bytes.and_then(|bytes| read_csv(&bytes)) {
             Ok((found, broken)) => {
                 rows.extend(found);
-                faults.extend(
-                    broken.into_iter().take(3).map(|(line, fault)| format!("{HISTORY}/{shown}:{line} {fault}")),
-                );
+                let fault = |(line, fault)| format!("{HISTORY}/{name}:{line} {fault}");
+                faults.extend(broken.into_iter().take(3).map(fault));
             }
-            Err(fault) => faults.push(format!("{HISTORY}/{shown} {fault}")),
+            Err(fault) => faults.push(format!("{HISTORY}/{name} {fault}")),
         }
     }
     (rows, faults)
-}
-
-/// Whether a file of the history holds session days.
-fn is_month(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("sessions-") && name.ends_with(".csv")
 }
 
 /// Keeps the days of session stores, one file a month. Equal bytes are left alone.

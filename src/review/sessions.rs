@@ -116,9 +116,9 @@ pub fn read(
 impl Stores {
     /// Reads a rollup that another engine made.
     fn read_rollup(&mut self, path: &Path, shown: &str) {
-        let bytes = match std::fs::read(path) {
+        let bytes = match sessions::whole_file(path) {
             Ok(bytes) => bytes,
-            Err(error) => return self.external_remarks.push(format!("{shown} cannot be read: {}", error.kind())),
+            Err(fault) => return self.external_remarks.push(format!("{shown} {fault}")),
         };
         match read_file(&bytes) {
             Ok((rows, broken)) => {
@@ -230,8 +230,8 @@ impl<'a> Ingredients<'a> {
             if prices.is_none() && row.sums.responses > 0 && row.sums.n_cost == 0 {
                 unpriced.insert(format!("{}/{}", row.key.provider, row.key.model));
             }
-            let priced = Priced { row, pool: pools.of(&row.key).0, prices };
-            let rows = of_calls([priced], self.now);
+            let call = Priced { row, pool: pools.of(&row.key).0, prices };
+            let rows = of_calls([call], self.now);
             parts.extend(rows.into_iter().map(|whole| Part { row: whole, calls: Some(&row.sums) }));
         }
         let mut all = BTreeMap::new();

@@ -60,24 +60,21 @@ pub fn with_sitter(cards: &[ScorecardRow], events: &[SitterRow], mature_until: D
     let ended: BTreeMap<&str, &SitterRow> =
         events.iter().filter(|event| event.event.ends()).map(|event| (event.session_id.as_str(), event)).collect();
     for event in events {
-        let usage = match sessions.get(event.session_id.as_str()) {
-            Some(card) => {
-                let key = key_of(card);
-                let row = table.iter_mut().find(|row| row.key == key).expect("every row is in a group");
-                &mut row.usage
+        let usage = if let Some(card) = sessions.get(event.session_id.as_str()) {
+            let key = key_of(card);
+            let row = table.iter_mut().find(|row| row.key == key).expect("every row is in a group");
+            &mut row.usage
+        } else {
+            let last = ended.get(event.session_id.as_str()).unwrap_or(&event);
+            let key = sitter_key(last);
+            let (row, tasks) =
+                own.entry(key.clone()).or_insert_with(|| (RollupRow::empty(key, event.at), BTreeSet::new()));
+            (row.first_at, row.last_at) = (row.first_at.min(event.at), row.last_at.max(event.at));
+            if std::ptr::eq(*last, event) && event.event.ends() {
+                ends(row, event.at > mature_until);
+                tasks.insert(event.task_id.as_deref().unwrap_or(&event.session_id));
             }
-            None => {
-                let last = ended.get(event.session_id.as_str()).unwrap_or(&event);
-                let key = sitter_key(last);
-                let (row, tasks) =
-                    own.entry(key.clone()).or_insert_with(|| (RollupRow::empty(key, event.at), BTreeSet::new()));
-                (row.first_at, row.last_at) = (row.first_at.min(event.at), row.last_at.max(event.at));
-                if std::ptr::eq(*last, event) && event.event.ends() {
-                    ends(row, event.at > mature_until);
-                    tasks.insert(event.task_id.as_deref().unwrap_or(&event.session_id));
-                }
-                &mut row.usage
-            }
+            &mut row.usage
         };
         match event.event {
             SitterEvent::Stall => usage.stalls += 1,

@@ -40,14 +40,17 @@ pub(super) fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }
 
+/// Usable rows, and broken ones by number with what is wrong with them.
+pub type ReadRows = (Vec<RollupRow>, Vec<(usize, String)>);
+
 /// A table of either format: Parquet begins with `PAR1`. Broken rows come back with their number and what is wrong.
 /// The error is a fragment about the whole file.
-pub fn read_file(bytes: &[u8]) -> Result<(Vec<RollupRow>, Vec<(usize, String)>), String> {
+pub fn read_file(bytes: &[u8]) -> Result<ReadRows, String> {
     if bytes.starts_with(b"PAR1") { read_parquet(bytes) } else { read_csv(bytes) }
 }
 
 /// The rows of a CSV table, by column name. Unknown columns are not read.
-pub fn read_csv(bytes: &[u8]) -> Result<(Vec<RollupRow>, Vec<(usize, String)>), String> {
+pub fn read_csv(bytes: &[u8]) -> Result<ReadRows, String> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header = reader.headers().map_err(|_| "is not CSV".to_owned())?.clone();
     check_columns(&header.iter().collect::<Vec<_>>())?;

@@ -18,7 +18,7 @@ use crate::vocabulary::Outcome;
 
 pub use self::attempts::{daily, with_sitter};
 pub use self::calls::{Priced, of_calls};
-pub use self::files::{read_csv, read_file, write_csv};
+pub use self::files::{ReadRows, read_csv, read_file, write_csv};
 pub use self::kept::{better_kept, with_kept};
 pub use self::parquet::{read_parquet, write_parquet};
 pub use self::speed::{MIN_TIMED, Rate, first_token_s};

@@ -8,7 +8,7 @@ use polars_io::SerReader as _;
 use polars_io::parquet::read::ParquetReader;
 use polars_io::parquet::write::ParquetWriter;
 
-use super::files::{Cells, check_columns, parse, seconds};
+use super::files::{Cells, ReadRows, check_columns, parse, seconds};
 use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupRow};
 
 /// The table as Parquet.
@@ -51,9 +51,9 @@ fn frame(rows: &[RollupRow], as_of: DateTime<Utc>) -> PolarsResult<DataFrame> {
 }
 
 /// The rows of a Parquet table, by column name; broken rows come back with their number, counted from 1.
-pub fn read_parquet(bytes: &[u8]) -> Result<(Vec<RollupRow>, Vec<(usize, String)>), String> {
+pub fn read_parquet(bytes: &[u8]) -> Result<ReadRows, String> {
     let frame = ParquetReader::new(Cursor::new(bytes)).finish().map_err(|_| "is no readable Parquet".to_owned())?;
-    let names: Vec<&str> = frame.get_column_names().into_iter().map(|name| name.as_str()).collect();
+    let names: Vec<&str> = frame.get_column_names().into_iter().map(polars::prelude::PlSmallStr::as_str).collect();
     check_columns(&names)?;
     let wanted = ["day", "first_at", "last_at", "format_version"];
     let mut table: Vec<Cells> = vec![Cells::new(); frame.height()];

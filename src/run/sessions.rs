@@ -149,8 +149,8 @@ fn answer(
     let is_lost =
         !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.input.files == 0 && scan.fault_count > 0);
     let code = if is_lost { ExitCode::Failed } else { ExitCode::Finished };
-    let text = match args.rollup {
-        Some(format) => {
+    let text = if let Some(format) = args.rollup {
+        {
             let is_meant =
                 |day| args.since.is_none_or(|since| day >= since) && args.until.is_none_or(|until| day <= until);
             let rows = merge(table.parts.iter().filter(|part| is_meant(part.row.key.day)).map(|part| part.row.clone()));
@@ -162,7 +162,8 @@ fn answer(
                 }
             }
         }
-        None => {
+    } else {
+        {
             let by: Vec<Dimension> = args.by.iter().copied().map(dimension).collect();
             let view = view(&table.parts, &by, args.since, args.until);
             let ways: Vec<(&str, u64)> = table.ways.iter().map(|(way, count)| (way.as_str(), *count)).collect();

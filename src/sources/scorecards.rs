@@ -191,5 +191,5 @@ fn without_repeats(parsed: Vec<Parsed>, note: &mut SourceNote) -> Vec<Parsed> {
 /// Whether two rows say the same, wherever they stand.
 fn is_same_attempt(a: &ScorecardRow, b: &ScorecardRow) -> bool {
     let ScorecardRow { place, session_id, epoch, tokens, .. } = b.clone();
-    ScorecardRow { place, session_id, epoch, tokens, ..a.clone() } == *b
+    ScorecardRow { session_id, epoch, tokens, place, ..a.clone() } == *b
 }

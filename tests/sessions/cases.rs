@@ -227,7 +227,7 @@ fn the_order_and_the_place_of_files_change_nothing() {
         copy(&folder.join("in"), &moved);
         let mut answer = answer.clone();
         answer.as_object_mut().unwrap().remove("input");
-        for file in files_below(&moved, &|name| name.ends_with(".jsonl")) {
+        for file in files_below(&moved, &|name| Path::new(name).extension().is_some_and(|own| own == "jsonl")) {
             let other = file.with_file_name(format!("z{}.jsonl", file.file_name().unwrap().to_string_lossy().len()));
             if !other.exists() {
                 std::fs::rename(&file, other).unwrap();
@@ -235,4 +235,38 @@ fn the_order_and_the_place_of_files_change_nothing() {
         }
         compare(&name, &read_tree(&moved), &answer);
     }
+}
+
+#[test]
+fn the_example_stores_of_both_generations_are_read_with_their_pools() {
+    let Some(shared) = shared() else { return };
+    let example = shared.join("examples/pools/session-store");
+    let figures = |path: PathBuf| {
+        let scan = read(&StoreSpec::new(StoreKind::Opencode, path), &BTreeSet::new(), None, &|_, _| {});
+        assert_eq!(scan.faults, Vec::<String>::new());
+        let sum = |count: fn(&pool_review::vocabulary::CallSums) -> u64| {
+            scan.rows.iter().map(|row| count(&row.sums)).sum::<u64>()
+        };
+        (sum(|sums| sums.responses), sum(|sums| sums.output_tokens), scan)
+    };
+    let v1 = fresh("example-v1");
+    std::fs::copy(example.join("v1.db"), v1.join("opencode.db")).unwrap();
+    let (responses, output, _) = figures(v1.clone());
+    assert!(responses >= 2 && output > 0);
+    copy(&example.join("json-storage"), &v1.join("storage"));
+    let (both, same_output, _) = figures(v1);
+    assert_eq!((both, same_output), (responses, output), "msg_0002 lies in the database and in a file: once");
+    let v2 = fresh("example-v2");
+    std::fs::copy(example.join("v2.db"), v2.join("opencode.db")).unwrap();
+    let (_, _, scan) = figures(v2);
+    let pools: BTreeSet<String> = scan
+        .rows
+        .iter()
+        .filter_map(|row| match &row.key.stated {
+            pool_review::vocabulary::StatedPool::Attempt(pool) => pool.clone(),
+            _ => None,
+        })
+        .collect();
+    assert!(!pools.is_empty(), "the router's log names pools");
+    assert!(scan.kinds.keys().any(|kind| kind.starts_with("route_decision:")), "{:?}", scan.kinds);
 }

@@ -32,7 +32,9 @@ fn lines() -> Vec<Vec<u8>> {
     let Some(shared) = shared() else { return Vec::new() };
     let mut lines = Vec::new();
     for folder in ["cases/sessions", "data/sessions/claude-code", "data/sessions/codex"] {
-        for file in files_below(&shared.join(folder), &|name| name.ends_with(".jsonl")) {
+        for file in
+            files_below(&shared.join(folder), &|name| Path::new(name).extension().is_some_and(|own| own == "jsonl"))
+        {
             let bytes = std::fs::read(file).unwrap();
             lines.extend(bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 20_000).map(<[u8]>::to_vec));
         }

@@ -105,6 +105,7 @@ fn rewritten_truncated_renamed_and_rotated_files_are_recognised() {
     let renamed = same(&store, &index, "renamed");
     assert_eq!(renamed.ways, [0, 0, 1], "the same file under another name");
     std::fs::write(&path, answer("fresh", 8, "null")).unwrap();
+    assert!(renamed.index.is_some(), "the index learns the new name");
     let rotated = same(&store, &renamed.index.unwrap(), "rotated");
     assert_eq!((rotated.ways, figures(&rotated).0), ([1, 0, 1], 201));
     std::fs::remove_file(store.join("old.jsonl")).unwrap();
@@ -133,7 +134,8 @@ fn a_tree_read_in_two_steps_equals_a_tree_read_at_once() {
     let Some(shared) = shared() else { return };
     let tree = generated(&shared, "index-tree", 8, 77);
     let stores = [(StoreKind::ClaudeCode, ".claude"), (StoreKind::Codex, ".codex")];
-    let files = crate::common::files_below(&tree, &|name| name.ends_with(".jsonl"));
+    let files =
+        crate::common::files_below(&tree, &|name| Path::new(name).extension().is_some_and(|own| own == "jsonl"));
     let whole: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
     for (at, (file, bytes)) in files.iter().zip(&whole).enumerate() {
         let kept = bytes.len() * (at % 11) / 10;

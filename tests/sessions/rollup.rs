@@ -67,14 +67,14 @@ fn scorecards_and_babysitter_give_the_handed_rows() {
 
 /// Finds the row with the texts of an answer and compares its figures.
 fn agree(found: &[RollupRow], wanted: &Value) {
-    let mut matching = found.iter().cloned().filter(|row| {
-        let mut row = row.clone();
+    let mut matching = found.iter().filter(|row| {
+        let mut row = (**row).clone();
         COLUMNS.iter().all(|(name, column)| match column {
             Column::Text(field) => wanted.get(*name).is_none_or(|text| text == field(&mut row).as_str()),
             _ => true,
         }) && wanted["day"] == row.key.day.to_string()
     });
-    let mut row = matching.next().unwrap_or_else(|| panic!("no row {wanted}"));
+    let mut row = matching.next().unwrap_or_else(|| panic!("no row {wanted}")).clone();
     for (name, column) in COLUMNS {
         let Some(wanted) = wanted.get(name).and_then(|value| value.as_f64().or_else(|| value.as_str()?.parse().ok()))
         else {

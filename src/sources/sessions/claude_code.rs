@@ -1,7 +1,7 @@
 //! Claude Code session files: one response is several records that share `message.id`; of all of them the field-wise
 //! maximum counts (reference sessions §1, §7.1).
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ const ECHOES: [&str; 3] = ["<command-", "<local-command-", "Caveat: The messages
 
 /// What one file says of one response.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent claims about a response, each named")]
 pub(super) struct Sighting {
     /// Which response.
     pub(super) id: Id,
@@ -155,10 +156,10 @@ pub(super) struct ClaudeFile {
     is_journal: bool,
     /// Response → place in `sightings`, while the file is read.
     #[serde(skip)]
-    places: HashMap<Id, u32>,
+    places: BTreeMap<Id, u32>,
     /// Writer → place in `chains`, while the file is read.
     #[serde(skip)]
-    writers: HashMap<Vec<u8>, usize>,
+    writers: BTreeMap<Vec<u8>, usize>,
     /// The writer of the last record.
     #[serde(skip)]
     writer: usize,
@@ -245,8 +246,8 @@ impl Records for ClaudeFile {
             path: Id::of(b'p', path.to_string_lossy().as_bytes()),
             records: 0,
             is_journal: name.starts_with("journal."),
-            places: HashMap::new(),
-            writers: HashMap::new(),
+            places: BTreeMap::new(),
+            writers: BTreeMap::new(),
             writer: 0,
         }
     }
@@ -269,8 +270,8 @@ impl Records for ClaudeFile {
     }
 
     fn settle(&mut self) {
-        self.places = HashMap::new();
-        self.writers = HashMap::new();
+        self.places = BTreeMap::new();
+        self.writers = BTreeMap::new();
         self.sightings.shrink_to_fit();
         self.marks.shrink_to_fit();
     }

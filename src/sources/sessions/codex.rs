@@ -1,7 +1,7 @@
 //! Codex rollouts: cumulative counters, of which the positive difference counts, once per lineage (reference sessions
 //! §2, §7.2). A file is read on its own; which of its events are copies is decided when all files are known.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -145,7 +145,7 @@ pub(super) struct CodexFile {
     /// Whether an error stands in the present span.
     has_error: bool,
     /// Open tool calls.
-    calls: HashMap<Id, i64>,
+    calls: BTreeMap<Id, i64>,
     /// Finished tool intervals since the last count.
     tools: Vec<(i64, i64)>,
     /// The first advance of the present turn.
@@ -180,7 +180,7 @@ impl Records for CodexFile {
             last_input: NO_TIME,
             start: NO_TIME,
             has_error: false,
-            calls: HashMap::new(),
+            calls: BTreeMap::new(),
             tools: Vec::new(),
             turn: 0,
         }

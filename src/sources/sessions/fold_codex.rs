@@ -1,6 +1,6 @@
 //! All Codex rollouts of a store together: lineages joined by the threads they name, every advance once.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::claude_code::NO_TIME;
 use super::codex::{Advance, CodexFile, LimitWindow, Mark, MarkKind};
@@ -58,8 +58,8 @@ pub(super) fn fold(rollouts: &[Rollout<'_>], spec: &StoreSpec, ledger: &mut Ledg
         let is_archived = rollout.name.starts_with("archived_sessions/");
         (rollout.file.is_forked(), born, rollout.thread(), is_archived, rollout.name)
     });
-    let mut seen: HashMap<String, HashSet<Id>> = HashMap::new();
-    let mut known: HashMap<&str, HashSet<Id>> = HashMap::new();
+    let mut seen: BTreeMap<String, HashSet<Id>> = BTreeMap::new();
+    let mut known: BTreeMap<&str, HashSet<Id>> = BTreeMap::new();
     for rollout in order {
         let root = lineages.root(rollout.thread()).to_owned();
         let known = known.entry(rollout.thread()).or_default();
@@ -183,7 +183,7 @@ fn take_mark(mark: &Mark, file: &CodexFile, counted: &[bool], base: &Call, map: 
 #[derive(Default)]
 struct Lineages {
     /// Thread → one nearer the root; a root is its own.
-    up: HashMap<String, String>,
+    up: BTreeMap<String, String>,
 }
 
 impl Lineages {

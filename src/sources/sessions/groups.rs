@@ -1,6 +1,6 @@
 //! Calls of a store, grouped as they are read: names are numbers until the last moment.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, Utc};
 
@@ -17,7 +17,7 @@ pub(super) const MIN_BUSY_MS: i64 = 250;
 const DAY_MS: i64 = 86_400_000;
 
 /// What a call is grouped by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct GroupKey {
     /// Day number since the epoch; `i64::MIN` when not dated.
     day: i64,
@@ -77,11 +77,11 @@ pub(super) struct Groups<'a> {
     /// Stated pools by number; 0 is nothing.
     stated: Vec<StatedPool>,
     /// Folder and agent → class.
-    classes: HashMap<(u32, u32), u32>,
+    classes: BTreeMap<(u32, u32), u32>,
     /// Provider → home.
-    homes: HashMap<u32, u32>,
+    homes: BTreeMap<u32, u32>,
     /// The groups.
-    groups: HashMap<GroupKey, CallSums>,
+    sums: BTreeMap<GroupKey, CallSums>,
 }
 
 impl<'a> Groups<'a> {
@@ -92,9 +92,9 @@ impl<'a> Groups<'a> {
             joined,
             names: Names::default(),
             stated: vec![StatedPool::Nothing],
-            classes: HashMap::new(),
-            homes: HashMap::new(),
-            groups: HashMap::new(),
+            classes: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            sums: BTreeMap::new(),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'a> Groups<'a> {
             is_fast: call.is_fast,
             kinds: call.kinds,
         };
-        let sums = self.groups.entry(key).or_default();
+        let sums = self.sums.entry(key).or_default();
         if let Some(at) = instant(call.at) {
             sums.seen(at);
         }
@@ -166,9 +166,9 @@ impl<'a> Groups<'a> {
 
     /// The rows, sorted by key.
     pub(super) fn rows(self) -> Vec<CallRow> {
-        let Self { spec, names, stated, groups, .. } = self;
+        let Self { spec, names, stated, sums, .. } = self;
         let text = |number: u32| names.get(number).unwrap_or_default().to_owned();
-        let mut rows: Vec<CallRow> = groups
+        let mut rows: Vec<CallRow> = sums
             .into_iter()
             .map(|(key, mut sums)| {
                 sums.timed.sort_unstable();

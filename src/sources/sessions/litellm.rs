@@ -43,7 +43,8 @@ const NEEDED: [&str; 4] = ["startTime", "endTime", "model", "completion_tokens"]
 pub(super) fn read(spec: &StoreSpec, joined: &BTreeSet<String>, progress: Progress<'_>) -> StoreScan {
     let mut scan = StoreScan::default();
     let files: Vec<(PathBuf, String)> = if spec.path.is_dir() {
-        let (files, faults) = walk::files(&spec.path, "", |name| name.ends_with(".csv") || name.ends_with(".jsonl"));
+        let (files, faults) =
+            walk::files(&spec.path, "", |name| walk::ends(name, ".csv") || walk::ends(name, ".jsonl"));
         for (name, reason) in faults {
             scan.fault(&format!("{}/{name}", spec.display), &reason);
         }

@@ -219,7 +219,7 @@ fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, prog
 
 /// Whether a file name is that of a transcript.
 fn is_transcript(name: &str) -> bool {
-    name.ends_with(".jsonl") || name.ends_with(".jsonl.zst")
+    walk::ends(name, ".jsonl") || walk::ends(name, ".jsonl.zst")
 }
 
 /// Reads the files of a tree and adds up their lines.
@@ -293,6 +293,15 @@ fn class_of<'a>(rules: &'a [ClassRule], folder: Option<&str>, agent: Option<&str
         .iter()
         .find(|rule| fits(rule.folder.as_ref(), folder) && fits(rule.agent.as_ref(), agent))
         .map_or("unclassified", |rule| &rule.class)
+}
+
+/// The bytes of a file; the error is a fragment without the path.
+pub fn whole_file(path: &std::path::Path) -> Result<Vec<u8>, String> {
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_file() => std::fs::read(path).map_err(|error| fault(&error)),
+        Ok(_) => Err("is not a regular file".to_owned()),
+        Err(error) => Err(fault(&error)),
+    }
 }
 
 /// What went wrong with a file, without the path and without the words of one operating system.

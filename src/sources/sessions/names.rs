@@ -1,6 +1,6 @@
 //! Small helpers of the readers: interned names and ids of fixed size.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -44,7 +44,7 @@ pub(super) struct Names {
     /// The names.
     list: Vec<String>,
     /// Name → number.
-    numbers: HashMap<String, u32>,
+    numbers: BTreeMap<String, u32>,
     /// The number asked for last: most records repeat it.
     last: u32,
 }

@@ -5,7 +5,7 @@ mod database;
 mod message;
 mod routes;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::claude_code::{Failure, NO_TIME};
@@ -28,9 +28,9 @@ pub(super) struct Found {
     /// Ids of them: a database row beats a file.
     ids: HashSet<Id>,
     /// Session → what is known of it.
-    sessions: HashMap<u32, Session>,
+    sessions: BTreeMap<u32, Session>,
     /// Tool intervals per message.
-    tools: HashMap<Id, Vec<(i64, i64)>>,
+    tools: BTreeMap<Id, Vec<(i64, i64)>>,
     /// What the router logged.
     attempts: Attempts,
 }
@@ -75,7 +75,7 @@ fn databases(path: &Path) -> Vec<PathBuf> {
         return vec![path.to_owned()];
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let is_database = |name: &str| name.starts_with("opencode") && name.ends_with(".db");
+    let is_database = |name: &str| name.starts_with("opencode") && walk::ends(name, ".db");
     let mut found: Vec<PathBuf> =
         entries.filter(|entry| is_database(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect();
     found.sort();
@@ -84,7 +84,7 @@ fn databases(path: &Path) -> Vec<PathBuf> {
 
 /// Reads `storage/message/<session>/<message>.json`. Ids come from the path: those inside may be stale.
 fn json_files(spec: &StoreSpec, found: &mut Found, scan: &mut StoreScan, progress: Progress<'_>) {
-    let (files, faults) = walk::files(&spec.path, "storage/message", |name| name.ends_with(".json"));
+    let (files, faults) = walk::files(&spec.path, "storage/message", |name| walk::ends(name, ".json"));
     for (name, reason) in faults {
         scan.fault(&format!("{}/{name}", spec.display), &reason);
     }
@@ -163,11 +163,11 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
         is_fast: false,
         kinds: message.kinds(),
     };
-    if !message.has_tokens() {
-        unanswered(message, attempts.is_empty(), &call, groups, scan);
-    } else {
+    if message.has_tokens() {
         let is_side = session.is_some_and(|session| session.is_side);
         answered(message, is_side, found, &call, groups, scan);
+    } else {
+        unanswered(message, attempts.is_empty(), &call, groups, scan);
     }
     routes::count(attempts, &call, groups, scan);
 }

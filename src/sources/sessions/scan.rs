@@ -105,7 +105,7 @@ pub(super) fn scan<R: Records>(found: &[FoundFile], index: Vec<Indexed<R>>, prog
     };
     std::thread::scope(|scope| {
         for _ in 1..THREADS.min(found.len()) {
-            scope.spawn(&work);
+            scope.spawn(work);
         }
         work();
     });
@@ -174,7 +174,7 @@ fn one<R: Records>(found: &FoundFile, known: &Known<R>, block: &mut Block) -> Ou
         bytes: 0,
         way: 0,
     };
-    let is_packed = found.name.ends_with(".zst");
+    let is_packed = super::walk::ends(&found.name, ".zst");
     let known = known.of(found);
     if let Some(known) = known
         && (known.size, known.changed_ns) == (found.size, found.changed_ns)

@@ -9,6 +9,9 @@ use memchr::memchr2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Odd;
 
+/// A field: its key without quotes and its value, as written.
+pub(super) type Field<'a> = (&'a [u8], &'a [u8]);
+
 /// Fields of an object, in order: key without quotes, value as written. Ends behind the closing brace.
 pub(super) struct Fields<'a> {
     /// The text.
@@ -31,7 +34,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The next field, `None` behind the last one.
-    pub(super) fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, Odd> {
+    pub(super) fn next(&mut self) -> Result<Option<Field<'a>>, Odd> {
         let Some(key) = self.next_key()? else { return Ok(None) };
         Ok(Some((key, self.skip()?)))
     }
@@ -199,8 +202,7 @@ fn nested_end(text: &[u8], at: usize) -> Result<usize, Odd> {
 /// Whether the text is a JSON number or literal.
 fn is_scalar(text: &[u8]) -> bool {
     match text {
-        b"true" | b"false" | b"null" => true,
-        [b'0'..=b'9'] => true,
+        b"true" | b"false" | b"null" | [b'0'..=b'9'] => true,
         [b'1'..=b'9', rest @ ..] if rest.iter().all(u8::is_ascii_digit) => true,
         _ => serde_json::from_slice::<f64>(text).is_ok(),
     }
@@ -242,7 +244,7 @@ pub(super) fn whole(value: &[u8]) -> u64 {
 
 /// Whether a line holds a control byte: then only a strict parser can say whether it stands in a string.
 pub(super) fn has_control(line: &[u8]) -> bool {
-    line.iter().fold(false, |found, byte| found | (*byte < 0x20))
+    line.iter().fold(0, |found, byte| found | u8::from(*byte < 0x20)) != 0
 }
 
 /// Epoch milliseconds of an RFC 3339 time.

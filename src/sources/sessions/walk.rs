@@ -111,3 +111,8 @@ fn identity(meta: &Metadata) -> ((u64, u64), i64) {
     let since = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     ((0, 0), since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default())
 }
+
+/// Whether a name ends so. Clients write their endings in small letters, and only those are theirs.
+pub(super) fn ends(name: &str, ending: &str) -> bool {
+    name.as_bytes().ends_with(ending.as_bytes())
+}

@@ -1,6 +1,7 @@
 //! The tables of `opencode.db`, probed column by column. Whatever is missing is not read; nothing is ever written.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
@@ -83,7 +84,7 @@ fn escaped(path: &Path) -> String {
     path.to_string_lossy().bytes().fold(String::new(), |mut out, byte| {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => out.push(byte.into()),
-            _ => out.push_str(&format!("%{byte:02X}")),
+            _ => write!(out, "%{byte:02X}").expect("writing to a String cannot fail"),
         }
         out
     })

@@ -1,6 +1,6 @@
 //! What the router logged: which pool and member each attempt went to, how long it took and how it ended.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::StoreScan;
 use crate::sources::sessions::claude_code::Failure;
@@ -70,7 +70,7 @@ impl AttemptFailure {
 #[derive(Default)]
 pub(super) struct Attempts {
     /// Message → its attempts, in order.
-    by_message: HashMap<Id, Vec<Attempt>>,
+    by_message: BTreeMap<Id, Vec<Attempt>>,
     /// Attempts of no message.
     loose: Vec<Attempt>,
 }
@@ -126,10 +126,8 @@ pub(super) fn loose(
     groups: &mut Groups<'_>,
     scan: &mut StoreScan,
 ) {
-    let mut orphans: Vec<(&Id, &Vec<Attempt>)> =
-        attempts.by_message.iter().filter(|(message, _)| !ids.contains(*message)).collect();
-    orphans.sort_by_key(|(message, _)| **message);
-    for attempt in attempts.loose.iter().chain(orphans.into_iter().flat_map(|(_, attempts)| attempts)) {
+    let orphans = attempts.by_message.iter().filter(|(message, _)| !ids.contains(*message));
+    for attempt in attempts.loose.iter().chain(orphans.flat_map(|(_, attempts)| attempts)) {
         let call = Call {
             at: attempt.at,
             session: groups.joined_session(map[attempt.session as usize]),
