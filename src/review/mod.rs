@@ -7,6 +7,7 @@ pub mod inspect;
 mod memory;
 mod pools;
 mod proposals;
+pub mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
