@@ -41,8 +41,8 @@ pub struct Surroundings<'a> {
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
-        Verb::Review(_) if cli.format == Format::Csv => {
-            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; `review` prints human or json")))
+        Verb::Review(_) | Verb::Explain(_) | Verb::Doctor(_) if cli.format == Format::Csv => {
+            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; other verbs print human or json")))
         }
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Sessions(args) => sessions::run(cli, args, around),
