@@ -99,12 +99,18 @@ fn audit(
     clock: Clock,
     colour: bool,
 ) -> anyhow::Result<Answer> {
-    let gathered = gather(&cli.workspace, settings, config, clock.now);
+    let (file, warning) = outputs::read_market(store)?;
+    let before = file.before(&clock.run_id()).clone();
+    let gathered = gather(&cli.workspace, settings, config, &before, clock.now);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let reviewed = review(&gathered, settings, &past, clock, stored);
-    let warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    if let Some(file) = file.after(&clock.run_id(), before, reviewed.market.clone()) {
+        outputs::keep_market(&file, store)?;
+    }
+    let mut warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    warnings.extend(warning);
     let text = match (cli.quiet, cli.format) {
         (true, _) => String::new(),
         (false, Format::Human) => outputs::terminal::render(&reviewed.report, colour),

@@ -5,6 +5,7 @@ pub mod attribution;
 pub mod book;
 pub mod fit;
 pub mod front;
+pub mod offers;
 mod pool;
 pub mod rates;
 pub mod retire;

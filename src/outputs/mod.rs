@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::history::{Cadence, Ledger, Settlement, run_facts};
+use crate::history::{Cadence, Ledger, MarketFile, Settlement, run_facts};
 use crate::store::Store;
 use crate::verdict::Report;
 use crate::vocabulary::Reject;
@@ -26,6 +26,9 @@ const CADENCE: &str = "cadence.jsonl";
 
 /// The name of a section that is not in the log yet, in the reports folder.
 const PENDING: &str = "pending-section.md";
+
+/// The memory of the market in the reports folder.
+const MARKET: &str = "history/market.json";
 
 /// The issue plan's name in the reports folder.
 const PLAN: &str = "issues/plan.json";
@@ -183,6 +186,23 @@ pub fn read_ledger(store: &Store) -> Result<(Ledger, Vec<Reject>)> {
     let path = store.in_reports(LEDGER);
     let bytes = store.read(&path)?.unwrap_or_default();
     Ok(Ledger::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)))
+}
+
+/// What earlier runs remember of the market. A damaged file is no memory: what comes back with it says so.
+pub fn read_market(store: &Store) -> Result<(MarketFile, Option<String>)> {
+    let path = store.in_reports(MARKET);
+    let Some(bytes) = store.read(&path)? else { return Ok((MarketFile::default(), None)) };
+    match MarketFile::read(&String::from_utf8_lossy(&bytes)) {
+        Ok(file) => Ok((file, None)),
+        Err(reason) => Ok((MarketFile::default(), Some(format!("{} {reason}", store.shown(&path))))),
+    }
+}
+
+/// Keeps what the next run must know of the market. It is written before everything else: a run that is killed after it
+/// is judged again, and begins with the same memory.
+pub fn keep_market(file: &MarketFile, store: &Store) -> Result<()> {
+    store.replace(&store.in_reports(MARKET), file.text().as_bytes())?;
+    Ok(())
 }
 
 /// Notes a start or an end.

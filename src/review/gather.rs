@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
+use super::market;
 use crate::evidence::Readiness;
+use crate::history::{MarketEvent, MarketMemory};
 use crate::identity::Identity;
 use crate::settings::Settings;
-use crate::sources::market::{artificial_analysis, litellm, models_dev};
 use crate::sources::pools::{openchamber, opencode, read_config};
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
-    CatalogueOffer, FleetConfig, HomeId, MarketModel, ModelId, QuotaHome, RetirementRow, ScorecardRow, SourceId,
-    SourceNote, SourceState, SpeedRow,
+    CatalogueOffer, FleetConfig, HomeId, ListedEnd, MarketModel, ModelId, PriceRow, QuotaHome, RetirementRow,
+    ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
 };
 
 /// The canonical config, read and validated before anything is written.
@@ -39,6 +40,14 @@ pub struct Gathered {
     pub offers: Vec<CatalogueOffer>,
     /// End dates; empty unless they may be used.
     pub retirements: Vec<RetirementRow>,
+    /// Dated prices; empty unless they may be used.
+    pub prices: Vec<PriceRow>,
+    /// The retirement list; empty unless it may be used.
+    pub listed_ends: Vec<ListedEnd>,
+    /// What the next run must remember of the market, prices excepted.
+    pub memory: MarketMemory,
+    /// What happened to the market since its last accepted snapshot.
+    pub market_events: Vec<MarketEvent>,
     /// Scorecards; empty unless they may be used.
     pub cards: Vec<ScorecardRow>,
     /// Measured speeds; empty unless they may be used.
@@ -67,25 +76,21 @@ pub fn canonical(workspace: &Path, settings: &Settings, now: DateTime<Utc>) -> R
     Ok(Canonical { config, note })
 }
 
-/// Reads everything else.
-pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: DateTime<Utc>) -> Gathered {
+/// Reads everything else. `memory` is what the run before knew of the market.
+pub fn gather(
+    workspace: &Path,
+    settings: &Settings,
+    canonical: Canonical,
+    memory: &MarketMemory,
+    now: DateTime<Utc>,
+) -> Gathered {
     let ages = &settings.max_age_hours;
     let data = &settings.data;
     let at = |path: &Path| (workspace.join(path), shown(path));
     let Canonical { mut config, note } = canonical;
     let mut notes = vec![note, categories(workspace, settings, &mut config, now)];
-    let (market, index_version, note) = match &data.market {
-        Some(path) => artificial_analysis::read(&at(path).0, &at(path).1, now),
-        None => (Vec::new(), None, SourceNote::not_configured(SourceId::Market)),
-    };
-    let market = settle(market, note, ages.market, now, &mut notes);
-    let (offers, note) =
-        read(data.catalogues.as_ref(), SourceId::Catalogues, |path| models_dev::read(&at(path).0, &at(path).1, now));
-    let (identity, alias_remarks) = identity(workspace, settings, &offers);
-    let offers = settle(offers, note, ages.catalogues, now, &mut notes);
-    let (rows, note) =
-        read(data.retirements.as_ref(), SourceId::Retirements, |path| litellm::read(&at(path).0, &at(path).1, now));
-    let retirements = settle(rows, note, ages.retirements, now, &mut notes);
+    let side = market::read(workspace, settings, memory, now);
+    notes.extend(side.notes);
     let (rows, note) = read(data.speeds.as_ref(), SourceId::Speeds, |path| speeds::read(&at(path).0, &at(path).1, now));
     let speeds = settle(rows, note, ages.speeds, now, &mut notes);
     let (rows, note) =
@@ -94,27 +99,28 @@ pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: 
     let (homes, note) =
         read(data.quotas.as_ref(), SourceId::Quotas, |path| quotas::read(&at(path).0, &at(path).1, now));
     notes.push(note);
-    if let Some(note) = notes.iter_mut().find(|note| note.source == SourceId::Catalogues) {
-        note.remarks.extend(alias_remarks);
-    }
-    let blacklisted = blacklisted(&config, &identity);
+    let blacklisted = blacklisted(&config, &side.identity);
     Gathered {
         config,
         notes,
-        index_version: index_version.filter(|_| !market.is_empty()),
-        market,
-        offers,
-        retirements,
+        index_version: side.index_version.filter(|_| !side.market.is_empty()),
+        market: side.market,
+        offers: side.offers,
+        retirements: side.retirements,
+        prices: side.prices,
+        listed_ends: side.listed_ends,
+        memory: side.memory,
+        market_events: side.events,
         cards,
         speeds,
         quotas: homes.into_iter().map(|home| (home.home.clone(), home)).collect(),
-        identity,
+        identity: side.identity,
         blacklisted,
     }
 }
 
 /// A path as the operator wrote it, with `/` between parts.
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "/")
 }
 
@@ -128,7 +134,7 @@ fn read<T>(
 }
 
 /// Settles the age of a source and gives its rows if they may be used.
-fn settle<T>(
+pub(super) fn settle<T>(
     rows: Vec<T>,
     mut note: SourceNote,
     max_age: f64,
@@ -165,7 +171,7 @@ fn categories(workspace: &Path, settings: &Settings, config: &mut FleetConfig, n
 }
 
 /// Names from the alias file and the catalogue, and what to say about the alias file. Offers serve naming whatever their age.
-fn identity(workspace: &Path, settings: &Settings, offers: &[CatalogueOffer]) -> (Identity, Vec<String>) {
+pub(super) fn identity(workspace: &Path, settings: &Settings, offers: &[CatalogueOffer]) -> (Identity, Vec<String>) {
     let Some(path) = &settings.data.aliases else { return (Identity::new(None, offers).0, Vec::new()) };
     let display = shown(path);
     match read_config(&workspace.join(path), &display) {

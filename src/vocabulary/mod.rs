@@ -5,6 +5,7 @@ mod digest;
 mod ids;
 mod known;
 mod place;
+mod prices;
 mod quota;
 mod rows;
 
@@ -12,9 +13,10 @@ pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use place::{ConfigFile, Place};
+pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, next_change, prices_at};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
-    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, MarketModel, Outcome, Prices, QuotaHome,
-    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
+    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, ListedEnd, MarketModel, Outcome, PriceRow,
+    ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
     SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
 };
