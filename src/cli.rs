@@ -40,6 +40,8 @@ pub enum Format {
 pub enum Verb {
     /// Run one audit: read everything, judge every pool, write log, proposals and ledger
     Review(ReviewArgs),
+    /// Bring market data and provider lists into the data folder; the only verb that asks servers for them
+    Fetch(FetchArgs),
     /// Print the page of a check: what it judges, how it decides, what to do
     Explain {
         /// latest-model, best-per-pool, right-sizing or structure
@@ -57,6 +59,23 @@ pub struct ReviewArgs {
     /// Exit with 10 when proposals are open
     #[arg(long)]
     pub exit_code: bool,
+}
+
+/// Flags of `fetch`.
+#[derive(Debug, Args)]
+pub struct FetchArgs {
+    /// The instruction file: settings and policy
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+    /// Only these sources: market, catalogues, retirements, openrouter, prices, `retirement_list`, `provider_catalogue`
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// Ask even for bodies that are fresh
+    #[arg(long)]
+    pub force: bool,
+    /// Take a body that lost more rows than `market.coverage` allows
+    #[arg(long)]
+    pub accept_fewer: bool,
 }
 
 /// How a run ends. When several apply the order is 2, 1, 10, 3, 0.

@@ -23,13 +23,27 @@ fn main() -> ExitCode {
         }
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour }) {
+    let around = Surroundings {
+        clock: &chrono::Utc::now,
+        colour,
+        variable: &|name| std::env::var_os(name)?.into_string().ok(),
+        sleep: &std::thread::sleep,
+        progress: &progress,
+    };
+    match run(&cli, &around) {
         Ok(answer) => print(&answer),
         Err(failure) => {
             let (error, code) = failure.parts();
             eprintln!("error: {}", one_line(&format!("{error:#}")));
             code.into()
         }
+    }
+}
+
+/// Shows what is being done, where stderr is a terminal; the next line replaces it.
+fn progress(message: &str) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{}\r", one_line(message));
     }
 }
 

@@ -4,7 +4,8 @@ use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, Utc};
 
 use crate::checks::CHECKS;
-use crate::cli::{Cli, ExitCode, Failure, Format, ReviewArgs, Verb};
+use crate::cli::{Cli, ExitCode, Failure, FetchArgs, Format, ReviewArgs, Verb};
+use crate::fetch;
 use crate::history::Cadence;
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, canonical, gather};
@@ -30,14 +31,53 @@ pub struct Surroundings<'a> {
     pub clock: &'a dyn Fn() -> DateTime<Utc>,
     /// Whether stdout takes colour.
     pub colour: bool,
+    /// A variable of the environment: keys and proxies, by name.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Waits.
+    pub sleep: &'a dyn Fn(std::time::Duration),
+    /// Shows what is being done; says nothing where stderr is no terminal.
+    pub progress: &'a dyn Fn(&str),
 }
 
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
         Verb::Review(args) => run_review(cli, args, around),
+        Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Explain { topic } => explain(topic),
     }
+}
+
+/// Brings bodies into the data folder. A source that fails is a warning; only when every one fails has the run failed.
+fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let jobs = fetch::plan(&settings, &args.sources);
+    if jobs.is_empty() {
+        let named = if args.sources.is_empty() { "no source" } else { "none of the named sources" };
+        return Err(Failure::Unusable(anyhow!("{named} has a place (data.*) and an address in {}", settings.path)));
+    }
+    let outside = fetch::Surroundings {
+        clock: around.clock,
+        sleep: around.sleep,
+        variable: around.variable,
+        progress: around.progress,
+    };
+    let done = fetch::run(&cli.workspace, &settings, &jobs, (args.force, args.accept_fewer), &outside);
+    let failed = done.iter().filter(|fetched| fetched.is_failed());
+    let warnings: Vec<String> = failed.map(fetch::Fetched::line).collect();
+    let code = if warnings.len() == done.len() { ExitCode::Failed } else { ExitCode::Finished };
+    let text = match (cli.quiet, cli.format) {
+        (true, _) => String::new(),
+        (false, Format::Human) => {
+            let fine = done.iter().filter(|fetched| !fetched.is_failed());
+            fine.map(|fetched| outputs::text::own(&fetched.line(), outputs::text::Place::Terminal) + "\n").collect()
+        }
+        (false, Format::Json) => {
+            let rows: Vec<_> = done.iter().map(fetch::Fetched::json).collect();
+            format!("{}\n", serde_json::Value::Array(rows))
+        }
+    };
+    Ok(Answer { text, warnings, code })
 }
 
 /// The page of a check.

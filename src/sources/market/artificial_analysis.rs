@@ -87,7 +87,11 @@ fn failed(reason: String) -> Reading {
     (Vec::new(), None, SourceNote::failed(SourceId::Market, reason))
 }
 
-/// The page files with the path to show, by name: the file itself, or every `*.json` of the folder that is no sidecar.
+/// What `fetch` calls the one file that holds all pages of a snapshot.
+pub const WHOLE: &str = "snapshot.json";
+
+/// The page files with the path to show, by name: the file itself, or every `*.json` of the folder that is no sidecar. A whole
+/// snapshot that `fetch` put there stands alone: pages beside it are older.
 pub(super) fn page_files(path: &Path, display: &str) -> Result<Vec<(PathBuf, String)>, String> {
     if !path.is_dir() {
         return Ok(vec![(path.to_path_buf(), display.to_owned())]);
@@ -103,6 +107,9 @@ pub(super) fn page_files(path: &Path, display: &str) -> Result<Vec<(PathBuf, Str
         }
     }
     files.sort();
+    if let Some(whole) = files.iter().find(|(path, _)| path.file_name().is_some_and(|name| name == WHOLE)) {
+        return Ok(vec![whole.clone()]);
+    }
     if files.is_empty() { Err(format!("{display}:1: holds no page (*.json)")) } else { Ok(files) }
 }
 

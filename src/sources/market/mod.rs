@@ -66,3 +66,40 @@ fn read_body<T>(
         }
     }
 }
+
+/// What a body is supposed to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyKind {
+    /// A whole Artificial Analysis snapshot.
+    Market,
+    /// models.dev.
+    Catalogues,
+    /// The `LiteLLM` map.
+    Retirements,
+    /// `OpenRouter`'s list.
+    OpenRouter,
+    /// genai-prices.
+    Prices,
+    /// The retirement list.
+    RetirementList,
+    /// A provider's own list.
+    ProviderList,
+}
+
+/// How many usable rows bytes hold when they are read as a body of this kind; the reason when they are none. Nothing is kept.
+pub fn count_rows(kind: BodyKind, bytes: Vec<u8>) -> Result<u64, String> {
+    let body = Body::new("body", bytes);
+    let one = |note: SourceNote| match note.state {
+        SourceState::Failed(reason) => Err(reason),
+        _ => Ok(note.used),
+    };
+    match kind {
+        BodyKind::Market => one(artificial_analysis::read_bodies(&[body], "body").2),
+        BodyKind::Catalogues => one(models_dev::read_body(&body).1),
+        BodyKind::Retirements => one(litellm::read_body(&body).1),
+        BodyKind::OpenRouter => one(read_body(&body, SourceId::OpenRouter, openrouter::rows).1),
+        BodyKind::Prices => one(read_body(&body, SourceId::Prices, genai_prices::rows).1),
+        BodyKind::RetirementList => one(read_body(&body, SourceId::RetirementList, retirement_list::rows).1),
+        BodyKind::ProviderList => provider_list::page(&body).map(|page| page.rows),
+    }
+}

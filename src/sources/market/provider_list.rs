@@ -44,13 +44,13 @@ struct Row {
 }
 
 /// The ids of one page, and whether more pages follow. The error is `path:line: reason`.
-pub(crate) struct ListPage {
+pub(super) struct ListPage {
     /// Ids and aliases.
-    pub(crate) ids: BTreeSet<String>,
+    pub(super) ids: BTreeSet<String>,
     /// The entries, without their aliases.
-    pub(crate) rows: u64,
+    pub(super) rows: u64,
     /// Whether it says that more follow.
-    pub(crate) has_more: bool,
+    pub(super) has_more: bool,
 }
 
 /// Reads one file `<provider>.json`, or every such file of a folder: one list per provider, and one note over all of them. A
@@ -93,7 +93,7 @@ fn whole(body: &Body) -> Result<ListPage, String> {
 }
 
 /// One page in any shape. An empty one is an error: it proves nothing.
-pub(crate) fn page(body: &Body) -> Result<ListPage, String> {
+pub(super) fn page(body: &Body) -> Result<ListPage, String> {
     let (rows, has_more) = match body.parse::<Loose<Object<Envelope>>>()? {
         Loose::Value(Object(envelope)) => {
             let has_more = envelope.has_more.lenient().unwrap_or(false)

@@ -74,7 +74,7 @@ fn failed(reason: String) -> Snapshot {
 }
 
 /// One body as a snapshot.
-pub(crate) fn snapshot(body: &Body, day: Option<NaiveDate>) -> Snapshot {
+pub(in crate::sources::market) fn snapshot(body: &Body, day: Option<NaiveDate>) -> Snapshot {
     let mut note = SourceNote::new(SourceId::Market, SourceState::Fresh);
     note.digest = Some(Digest::of(&body.bytes));
     note.as_of = day.map(|day| DateTime::<Utc>::from_naive_utc_and_offset(day.and_time(NaiveTime::MIN), Utc));
