@@ -3,7 +3,7 @@
 
 mod prices;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::prelude::ToPrimitive as _;
@@ -24,6 +24,8 @@ pub struct Statements<'a> {
     pub market: &'a [MarketModel],
     /// Offers, each provider's own list already applied.
     pub offers: &'a [CatalogueOffer],
+    /// Providers whose own list was applied to them.
+    pub own_lists: &'a [ProviderId],
     /// Rows of the price map.
     pub retirements: &'a [RetirementRow],
     /// Rows of the dated price list.
@@ -116,6 +118,10 @@ pub struct Book {
     offers: BTreeMap<ModelId, Vec<Offer>>,
     /// Provider and id → end date.
     ends: BTreeMap<(ProviderId, String), EndDate>,
+    /// Providers whose own list was read and believed.
+    own_lists: BTreeSet<ProviderId>,
+    /// Every model anybody speaks of.
+    models: BTreeSet<ModelId>,
     /// Source, id, suggestion: what could not be matched.
     unmatched: Vec<(SourceId, String, Option<String>)>,
 }
@@ -127,7 +133,7 @@ const EFFORT_ORDER: [&str; 9] =
 impl Book {
     /// Joins what the sources state under canonical models.
     pub fn build(identity: &Identity, stated: &Statements<'_>) -> Self {
-        let mut book = Self::default();
+        let mut book = Self { own_lists: stated.own_lists.iter().cloned().collect(), ..Self::default() };
         let mut opinions = Opinions::default();
         for offer in stated.offers {
             book.add_offer(identity, offer, &mut opinions);
@@ -148,6 +154,7 @@ impl Book {
         book.offers
             .values_mut()
             .for_each(|offers| offers.sort_by(|a, b| (&a.provider, &a.id).cmp(&(&b.provider, &b.id))));
+        book.models = book.rows.keys().chain(book.offers.keys()).cloned().collect();
         book.unmatched.sort();
         book.unmatched.dedup();
         book
@@ -312,8 +319,27 @@ impl Book {
         if !effort.is_default() {
             return None;
         }
+        let stated = self.offers(model).iter().find_map(|offer| offer.default_effort.as_deref());
+        if let Some(row) = stated.and_then(|stated| rows.get(&Effort::new(stated.to_lowercase()))) {
+            return Some(RowView { row, is_imputed: false });
+        }
         let height = |effort: &Effort| EFFORT_ORDER.iter().position(|known| *known == effort.as_str());
         rows.iter().max_by_key(|(effort, _)| height(effort)).map(|(_, row)| RowView { row, is_imputed: rows.len() > 1 })
+    }
+
+    /// The intelligence index of a model at every effort the market rates, lowest effort first: `21.0 (low), 37.3 (max)`.
+    pub fn efforts_of(&self, model: &ModelId) -> String {
+        let height = |effort: &Effort| EFFORT_ORDER.iter().position(|known| *known == effort.as_str());
+        let rows = self.rows.get(model).into_iter().flatten();
+        let mut rated: Vec<(&Effort, f64)> =
+            rows.filter_map(|(effort, row)| Some((effort, *row.indices.get("intelligence")?))).collect();
+        rated.sort_by_key(|(effort, _)| (height(effort), *effort));
+        rated.iter().map(|(effort, index)| format!("{index:.1} ({effort})")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether a provider's own list was read and believed.
+    pub fn lists_itself(&self, provider: &ProviderId) -> bool {
+        self.own_lists.contains(provider)
     }
 
     /// Every model and effort the market knows, sorted.
@@ -322,8 +348,8 @@ impl Book {
     }
 
     /// Every model anybody speaks of, sorted.
-    pub fn models(&self) -> std::collections::BTreeSet<&ModelId> {
-        self.rows.keys().chain(self.offers.keys()).collect()
+    pub fn models(&self) -> &BTreeSet<ModelId> {
+        &self.models
     }
 
     /// The bill of a model for a task of some shape, or why it is unknown.

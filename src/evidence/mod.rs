@@ -6,6 +6,7 @@ pub mod book;
 pub mod fit;
 pub mod front;
 pub mod offers;
+mod outside;
 mod pool;
 pub mod rates;
 pub mod retire;
@@ -14,7 +15,8 @@ pub mod standing;
 pub mod weights;
 pub mod windows;
 
+pub use outside::Surroundings;
 pub use pool::{
-    CandidateEvidence, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Successor,
+    CandidateEvidence, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness, Requirements, Successor,
     TierNumbers,
 };

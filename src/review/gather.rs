@@ -13,7 +13,7 @@ use crate::settings::Settings;
 use crate::sources::pools::{openchamber, opencode, read_config};
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
-    CatalogueOffer, FleetConfig, HomeId, ListedEnd, MarketModel, ModelId, PriceRow, QuotaHome, RetirementRow,
+    CatalogueOffer, FleetConfig, HomeId, ListedEnd, MarketModel, ModelId, PriceRow, ProviderId, QuotaHome, RetirementRow,
     ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
 };
 
@@ -40,6 +40,8 @@ pub struct Gathered {
     pub offers: Vec<CatalogueOffer>,
     /// End dates; empty unless they may be used.
     pub retirements: Vec<RetirementRow>,
+    /// Providers whose own list was applied to the offers.
+    pub own_lists: Vec<ProviderId>,
     /// Dated prices; empty unless they may be used.
     pub prices: Vec<PriceRow>,
     /// The retirement list; empty unless it may be used.
@@ -107,6 +109,7 @@ pub fn gather(
         market: side.market,
         offers: side.offers,
         retirements: side.retirements,
+        own_lists: side.own_lists,
         prices: side.prices,
         listed_ends: side.listed_ends,
         memory: side.memory,

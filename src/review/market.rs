@@ -14,7 +14,7 @@ use crate::sources::market::{
     artificial_analysis, genai_prices, litellm, models_dev, openrouter, provider_list, retirement_list,
 };
 use crate::vocabulary::{
-    CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderList, RetirementRow, SourceId, SourceNote, SourceState,
+    CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderId, ProviderList, RetirementRow, SourceId, SourceNote, SourceState,
 };
 
 /// What the market sources gave.
@@ -27,6 +27,8 @@ pub(super) struct MarketSide {
     pub(super) index_version: Option<String>,
     /// Offers that may be used, each provider's own list applied.
     pub(super) offers: Vec<CatalogueOffer>,
+    /// Providers whose own list was applied to them.
+    pub(super) own_lists: Vec<ProviderId>,
     /// Rows of the price map that may be used.
     pub(super) retirements: Vec<RetirementRow>,
     /// Dated prices that may be used.
@@ -73,6 +75,8 @@ pub(super) fn read(workspace: &Path, settings: &Settings, memory: &MarketMemory,
     let (rows, note) = reading.rows(data.retirement_list.as_ref(), SourceId::RetirementList, retirement_list::read);
     let listed_ends = reading.accepted(rows, note, ages.retirement_list);
     let lists = reading.lists();
+    let mut own_lists: Vec<ProviderId> = lists.iter().map(|list| list.provider.clone()).collect();
+    own_lists.extend(own.first().map(|offer| offer.provider.clone()));
     let mut remarks = Vec::new();
     if !catalogue.is_empty() && !(own.is_empty() && lists.is_empty()) {
         (catalogue, remarks) = merge(catalogue, own, &lists);
@@ -83,7 +87,7 @@ pub(super) fn read(workspace: &Path, settings: &Settings, memory: &MarketMemory,
     }
     let Reading { notes, memory, .. } = reading;
     let offers = catalogue;
-    MarketSide { notes, market, index_version, offers, retirements, prices, listed_ends, identity, memory, events }
+    MarketSide { notes, market, index_version, offers, own_lists, retirements, prices, listed_ends, identity, memory, events }
 }
 
 impl Reading<'_> {

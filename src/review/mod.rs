@@ -14,7 +14,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::checks::judge_pool;
-use crate::evidence::PoolEvidence;
+use crate::evidence::{PoolEvidence, Surroundings};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
 use crate::evidence::book::{Book, Statements};
@@ -89,6 +89,7 @@ pub fn review(
             blacklisted: &gathered.blacklisted,
             first_seen: &first_seen,
             window_rules: window_rules(settings),
+            around: Surroundings::default(),
         };
         let judge = |pool: &Planned| {
             let evidence = assemble(&world, pools::input(pool, &planned, gathered, settings, &memory));
@@ -109,7 +110,7 @@ pub fn review(
     report.remarks.extend(gathered.market_events.iter().map(MarketEvent::sentence));
     report.remarks.extend(price_remarks(&book));
     compare(&mut report, past);
-    let models = book.models().into_iter().map(ToString::to_string).collect();
+    let models = book.models().iter().map(ToString::to_string).collect();
     let market = MarketMemory { prices: book.remembered_prices().clone(), ..gathered.memory.clone() };
     Reviewed { report, settlement, models, market }
 }
@@ -119,6 +120,7 @@ fn statements(gathered: &Gathered, now: DateTime<Utc>) -> Statements<'_> {
     Statements {
         market: &gathered.market,
         offers: &gathered.offers,
+        own_lists: &gathered.own_lists,
         retirements: &gathered.retirements,
         prices: &gathered.prices,
         listed_ends: &gathered.listed_ends,
