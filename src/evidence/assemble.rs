@@ -14,7 +14,7 @@ use super::pool::{
 };
 use super::outside::{Around, Outside, Surroundings, ask_policy, shape, takes};
 use super::standing::{Rated, Standings, standings};
-use super::windows::{MemberOf, MemberWindows, WindowRules};
+use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
 use crate::identity::Identity;
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{
@@ -280,9 +280,14 @@ fn with_speeds(
     members.into_iter().map(|member| MemberEvidence { speed: speeds.remove(&member.key), ..member }).collect()
 }
 
-/// A member's windows. Its model is matched with scopes under its canonical name and as the provider spells it.
+/// A member's windows. Its model is matched with scopes under its canonical name and as the provider spells it. A provider
+/// that belongs to no home of the settings may draw on anything: its windows are unknown, not absent.
 fn windows(world: &World<'_>, member: &RingMember) -> MemberWindows {
     let facts = world.homes.get(&member.target.provider);
+    if facts.is_none() {
+        let standing = Standing::Unknown("its provider belongs to no home of the settings".to_owned());
+        return MemberWindows { standing, ..MemberWindows::from_windows(member.key.to_string(), None, Vec::new()) };
+    }
     let spellings = [member.key.model.as_str(), member.target.model.as_str()];
     let of = MemberOf {
         key: member.key.to_string(),

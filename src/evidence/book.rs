@@ -126,10 +126,6 @@ pub struct Book {
     unmatched: Vec<(SourceId, String, Option<String>)>,
 }
 
-/// Efforts from lowest to highest, for the row that stands in for an unset one.
-const EFFORT_ORDER: [&str; 9] =
-    ["non-reasoning", "none", "minimal", "low", "medium", "reasoning", "high", "xhigh", "max"];
-
 impl Book {
     /// Joins what the sources state under canonical models.
     pub fn build(identity: &Identity, stated: &Statements<'_>) -> Self {
@@ -323,17 +319,17 @@ impl Book {
         if let Some(row) = stated.and_then(|stated| rows.get(&Effort::new(stated.to_lowercase()))) {
             return Some(RowView { row, is_imputed: false });
         }
-        let height = |effort: &Effort| EFFORT_ORDER.iter().position(|known| *known == effort.as_str());
-        rows.iter().max_by_key(|(effort, _)| height(effort)).map(|(_, row)| RowView { row, is_imputed: rows.len() > 1 })
+        rows.iter()
+            .max_by_key(|(effort, _)| effort.height())
+            .map(|(_, row)| RowView { row, is_imputed: rows.len() > 1 })
     }
 
     /// The intelligence index of a model at every effort the market rates, lowest effort first: `21.0 (low), 37.3 (max)`.
     pub fn efforts_of(&self, model: &ModelId) -> String {
-        let height = |effort: &Effort| EFFORT_ORDER.iter().position(|known| *known == effort.as_str());
         let rows = self.rows.get(model).into_iter().flatten();
         let mut rated: Vec<(&Effort, f64)> =
             rows.filter_map(|(effort, row)| Some((effort, *row.indices.get("intelligence")?))).collect();
-        rated.sort_by_key(|(effort, _)| (height(effort), *effort));
+        rated.sort_by_key(|(effort, _)| (effort.height(), *effort));
         rated.iter().map(|(effort, index)| format!("{index:.1} ({effort})")).collect::<Vec<_>>().join(", ")
     }
 

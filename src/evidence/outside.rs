@@ -116,7 +116,8 @@ pub(super) fn shape(tier: &TierNumbers) -> TaskShape {
     TaskShape { cache_share: tier.cache_share, input_per_output: tier.input_per_output }
 }
 
-/// How a model at an effort could be called by the pool; `None` when no offer takes that effort, so that the pair is no choice.
+/// How a model at an effort could be called by the pool, on a home that is paid already before a metered one; `None` when no
+/// offer takes that effort, so that the pair is no choice.
 fn way_in(world: &World<'_>, input: &PoolInput<'_>, model: &ModelId, effort: &Effort) -> Option<WayIn> {
     if world.blacklisted.contains(model) {
         return Some(WayIn { excluded_by: Some("the config's blacklist".to_owned()), ..WayIn::default() });
@@ -126,9 +127,11 @@ fn way_in(world: &World<'_>, input: &PoolInput<'_>, model: &ModelId, effort: &Ef
     if taking.is_empty() {
         return offers.is_empty().then(WayIn::default);
     }
+    let is_paid_already = |offer: &Offer| world.homes.get(&offer.provider).is_some_and(|facts| facts.is_flat);
+    let (paid, metered): (Vec<&Offer>, Vec<&Offer>) = taking.iter().partition(|offer| is_paid_already(offer));
     let mut way = WayIn::default();
     let mut incapable = 0;
-    for offer in &taking {
+    for offer in paid.into_iter().chain(metered) {
         let Some((target, home, broken)) = ask_policy(world, input, model, effort, offer) else { continue };
         match broken.first() {
             None if way.target.is_none() => way.target = Some((target, home)),
