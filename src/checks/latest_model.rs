@@ -24,12 +24,12 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     };
     let params = params(settings);
     judgement.findings.extend(ends(evidence, &retire_params(settings)));
+    judgement.findings.extend(evidence.own_members().flat_map(|member| offers::notes(evidence, member)));
     let market_is_ready = lacking(evidence, &[SourceId::Market, SourceId::Catalogues]).is_empty();
     if let (Some(lead), true) = (evidence.lead(), market_is_ready) {
         let fit = fit(evidence, lead, &params);
         judgement.findings.extend(candidates(evidence, settings, &fit));
         judgement.findings.extend(unrated(evidence));
-        judgement.findings.extend(evidence.own_members().flat_map(|member| offers::notes(evidence, member)));
         judgement.open.extend(missing_numbers(lead));
         judgement.numbers = numbers(evidence, lead, &fit);
         judgement.aligned = aligned(evidence, lead, &fit);

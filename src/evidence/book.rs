@@ -90,6 +90,24 @@ pub struct Offer {
     pub context: Option<u64>,
 }
 
+impl Offer {
+    /// What is kept of an offer.
+    fn of(offer: &CatalogueOffer) -> Self {
+        Self {
+            status: offer.status.clone(),
+            prices: offer.prices,
+            price_note: offer.price_note,
+            default_effort: offer.default_effort.clone(),
+            provider: offer.provider.clone(),
+            id: offer.id.clone(),
+            efforts: offer.efforts.clone(),
+            tools: offer.tools,
+            open_weights: offer.open_weights,
+            context: offer.context,
+        }
+    }
+}
+
 /// The market row a member key is judged by.
 #[derive(Debug, Clone, Copy)]
 pub struct RowView<'a> {
@@ -116,6 +134,10 @@ pub struct Book {
     released: BTreeMap<ModelId, NaiveDate>,
     /// Model → offers, sorted by provider and id.
     offers: BTreeMap<ModelId, Vec<Offer>>,
+    /// Offers whose name matches no model and whose price is none: routers.
+    nameless: BTreeMap<(ProviderId, String), Offer>,
+    /// Provider and lower-case id → end date of offers that nobody lists any more.
+    listed_ends: BTreeMap<(ProviderId, String), EndDate>,
     /// Provider and id → end date.
     ends: BTreeMap<(ProviderId, String), EndDate>,
     /// Providers whose own list was read and believed.
@@ -160,7 +182,7 @@ impl Book {
     fn settle_prices(&mut self, opinions: &Opinions, stated: &Statements<'_>) {
         let at = stated.at.unwrap_or_default();
         for (model, opinions) in opinions.by_model() {
-            let is_open = self.offers(model).iter().any(|offer| offer.open_weights);
+            let is_open = self.is_open(model);
             let Some(settled) = prices::settle(opinions, is_open, stated.earlier_prices.and_then(|known| known.get(model.as_str())), at) else { continue };
             self.prices.insert(model.clone(), settled.price);
             if settled.facts != PriceFacts::default() {
@@ -172,6 +194,13 @@ impl Book {
         }
     }
 
+    /// Whether a model's weights are published: as its vendor says, else as anybody does (resellers are careless here).
+    fn is_open(&self, model: &ModelId) -> bool {
+        let offers = self.offers(model);
+        let by_vendor = offers.iter().find(|offer| prices::is_vendor_of(&offer.provider, model));
+        by_vendor.map_or_else(|| offers.iter().any(|offer| offer.open_weights), |offer| offer.open_weights)
+    }
+
     /// Adds an offer of a provider. One that writes no text is no choice for a pool.
     fn add_offer(&mut self, identity: &Identity, offer: &CatalogueOffer, opinions: &mut Opinions) {
         if let Some(date) = offer.ends {
@@ -180,7 +209,12 @@ impl Book {
             self.ends.insert((offer.provider.clone(), offer.id.clone()), end);
         }
         let id = offer.stands_for.as_deref().unwrap_or(&offer.id);
-        let Resolution::Model { model, .. } = identity.offer(&offer.provider, id) else { return };
+        let Resolution::Model { model, .. } = identity.offer(&offer.provider, id) else {
+            if offer.price_note.is_some() {
+                self.nameless.insert((offer.provider.clone(), offer.id.clone()), Offer::of(offer));
+            }
+            return;
+        };
         if !offer.id.contains('/') {
             opinions.add(&offer.provider, &model, SourceId::Catalogues, offer.prices);
         }
@@ -191,18 +225,7 @@ impl Book {
         if !offer.writes_text {
             return;
         }
-        self.offers.entry(model).or_default().push(Offer {
-            status: offer.status.clone(),
-            prices: offer.prices,
-            price_note: offer.price_note,
-            default_effort: offer.default_effort.clone(),
-            provider: offer.provider.clone(),
-            id: offer.id.clone(),
-            efforts: offer.efforts.clone(),
-            tools: offer.tools,
-            open_weights: offer.open_weights,
-            context: offer.context,
-        });
+        self.offers.entry(model).or_default().push(Offer::of(offer));
     }
 
     /// Adds a market row. Of two rows for one model and effort the one with more indices counts, then the smaller id.
@@ -283,25 +306,16 @@ impl Book {
                 }
             }
         }
-        let offered: Vec<(ProviderId, String, ModelId)> = self
-            .offers
-            .iter()
-            .flat_map(|(model, offers)| offers.iter().map(|o| (o.provider.clone(), o.id.clone(), model.clone())))
-            .collect();
-        for (provider, id, model) in offered {
-            let key = (provider, id);
-            if self.ends.contains_key(&key) {
-                continue;
-            }
-            let found = by_id
-                .get(&(key.0.clone(), key.1.to_lowercase()))
-                .or_else(|| by_model.get(&(key.0.clone(), model.clone())));
-            if let Some((row, date)) = found.and_then(|row| Some((*row, row.ends?))) {
-                let successor = row.successors.first().cloned();
-                let model_of = |text: &String| identity.offer(&row.provider, text).model().cloned();
-                let successor_model = successor.as_ref().filter(|text| !text.contains(' ')).and_then(model_of);
-                let stated_by = row.stated_by.clone();
-                self.ends.insert(key, EndDate { date, stated_by, second: None, successor, successor_model });
+        for ((provider, id), row) in &by_id {
+            self.listed_ends.extend(listed_end(identity, row).map(|end| ((provider.clone(), id.clone()), end)));
+        }
+        for (model, offers) in &self.offers {
+            for offer in offers {
+                let place = (offer.provider.clone(), offer.id.clone());
+                let row = by_model.get(&(offer.provider.clone(), model.clone()));
+                if let Some(end) = row.filter(|_| !self.ends.contains_key(&place)).and_then(|row| listed_end(identity, row)) {
+                    self.ends.insert(place, end);
+                }
             }
         }
     }
@@ -381,7 +395,9 @@ impl Book {
 
     /// The very offer a target calls.
     pub fn offer_of(&self, model: &ModelId, target: &TargetRef) -> Option<&Offer> {
-        self.offers(model).iter().find(|offer| offer.provider == target.provider && offer.id == target.model)
+        let is_it = |offer: &&Offer| offer.provider == target.provider && offer.id == target.model;
+        let nameless = || self.nameless.get(&(target.provider.clone(), target.model.clone()));
+        self.offers(model).iter().find(is_it).or_else(nameless)
     }
 
     /// The release date of a model: the market's own, else the earliest a catalogue states.
@@ -396,13 +412,22 @@ impl Book {
 
     /// The end date of the very offer a target calls; the date of one offer says nothing of another.
     pub fn end_of(&self, target: &TargetRef) -> Option<&EndDate> {
-        self.ends.get(&(target.provider.clone(), target.model.clone()))
+        let listed = || self.listed_ends.get(&(target.provider.clone(), target.model.to_lowercase()));
+        self.ends.get(&(target.provider.clone(), target.model.clone())).or_else(listed)
     }
 
     /// What could not be matched: source, id, suggestion.
     pub fn unmatched(&self) -> &[(SourceId, String, Option<String>)] {
         &self.unmatched
     }
+}
+
+/// The end date of a row of the retirement list; `None` when its day is not known.
+fn listed_end(identity: &Identity, row: &ListedEnd) -> Option<EndDate> {
+    let successor = row.successors.first().cloned();
+    let model_of = |text: &String| identity.offer(&row.provider, text).model().cloned();
+    let successor_model = successor.as_ref().filter(|text| !text.contains(char::is_whitespace)).and_then(model_of);
+    Some(EndDate { date: row.ends?, stated_by: row.stated_by.clone(), second: None, successor, successor_model })
 }
 
 /// The bill of prices for a task of some shape. This is where decimals become numbers to reckon with.

@@ -114,10 +114,14 @@ impl Opinions {
         }
     }
 
-    /// Adds the market's view.
+    /// Adds the market's view. It may state one model's price at several efforts: of those that differ the dearest counts, so
+    /// that a fault in one of them is seen, whatever the order of the rows.
     pub(super) fn add_market(&mut self, model: &ModelId, prices: Prices) {
         if prices.input.is_some() && prices.output.is_some() {
-            self.plain.entry(model.clone()).or_default().entry(SourceId::Market).or_insert(prices);
+            let known = self.plain.entry(model.clone()).or_default().entry(SourceId::Market).or_insert(prices);
+            if (prices.input, prices.output) > (known.input, known.output) {
+                *known = prices;
+            }
         }
     }
 
@@ -138,7 +142,7 @@ impl Opinions {
 }
 
 /// Whether a provider is the vendor of a model it lists.
-fn is_vendor_of(provider: &ProviderId, model: &ModelId) -> bool {
+pub(super) fn is_vendor_of(provider: &ProviderId, model: &ModelId) -> bool {
     let vendor = VENDORS.iter().find(|(vendor, _)| *vendor == provider.as_str());
     vendor.is_some_and(|(_, begins)| {
         begins.is_empty() || begins.iter().any(|begin| model.as_str().starts_with(begin))
