@@ -91,10 +91,14 @@ fn literals(source: &str) -> Vec<String> {
     lines.flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// The sources that make findings of a check: its file, and for `structure` the consumers' rows.
+/// The sources that make findings of a check: its file, for `structure` the consumers' rows, for `latest-model` its notes on offers.
 fn sources_of(check: &str) -> String {
     let own = text(&format!("src/checks/{}.rs", check.replace('-', "_")));
-    if check == "structure" { own + &text("src/review/consumers.rs") } else { own }
+    match check {
+        "structure" => own + &text("src/review/consumers.rs"),
+        "latest-model" => own + &text("src/checks/latest_model/offers.rs").replace("note(", "finding("),
+        _ => own,
+    }
 }
 
 /// The codes that a source hands to its `finding` function, or pairs with a verdict.
@@ -454,8 +458,8 @@ fn the_first_instruction_file_of_the_readme_reviews_the_fleet_beside_it() {
     let ran = pool_review(&folder, &["review", "--now", "2026-11-29T12:00:00Z"]);
     let printed = String::from_utf8(ran.stdout).unwrap();
     assert_eq!((ran.status.code(), String::from_utf8(ran.stderr).unwrap()), (Some(0), String::new()), "{printed}");
-    assert!(printed.contains("insufficient_evidence  coder"), "structure is judged, the rest lacks data: {printed}");
-    assert!(printed.contains("structure ok"), "{printed}");
+    assert!(printed.contains("insufficient_evidence  coder"), "every check lacks data so far: {printed}");
+    assert!(printed.contains("structure 1 insufficient_evidence"), "without a catalogue nobody is known: {printed}");
 }
 
 #[test]

@@ -33,6 +33,12 @@ const MARKET: &str = "history/market.json";
 /// The issue plan's name in the reports folder.
 const PLAN: &str = "issues/plan.json";
 
+/// Whom to credit wherever a number of the market is shown; `None` when no market was read.
+fn credit(report: &Report) -> Option<String> {
+    let version = text::own(report.index_version.as_deref()?, text::Place::Terminal);
+    Some(format!("Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v{version})"))
+}
+
 /// What one run delivers, compared and settled.
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery<'a> {

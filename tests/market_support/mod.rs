@@ -3,8 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    dead_code,
-    reason = "a test that cannot set its scene has failed, and not every test uses every part"
+    reason = "a test that cannot set its scene has failed"
 )]
 
 use std::collections::BTreeMap;
