@@ -93,7 +93,8 @@ fn fleet(root: &Path, data: &Path, now: DateTime<Utc>) {
     config.push_str("} }\n");
     std::fs::write(root.join("opencode.jsonc"), config).unwrap();
     let providers: std::collections::BTreeSet<&str> = offers.iter().map(|offer| offer.provider.as_str()).collect();
-    let mut settings = String::from("---\nconfig: { opencode: opencode.jsonc }\ndata:\n  market: aa\n  catalogues: api.json\n");
+    let mut settings =
+        String::from("---\nconfig: { opencode: opencode.jsonc }\ndata:\n  market: aa\n  catalogues: api.json\n");
     settings.push_str("  retirements: map.json\n  prices: prices.json\n  retirement_list: list.json\n  aliases: aliases.csv\nhomes:\n");
     for provider in &providers {
         writeln!(settings, "  \"h-{provider}\": {{ providers: [\"{provider}\"], billing: metered }}").unwrap();
@@ -135,7 +136,11 @@ fn main() {
     std::fs::copy(data.join("models.dev/api-2026-09-30.json"), root.join("api.json")).unwrap();
     let mut rows = 0;
     let time = best(|| rows = read_all(&data, &root.join("aa"), now));
-    println!("reading all market bodies: {:.0} ms, {rows} rows, peak {} (limit 400 ms, 250 MB)", time.as_secs_f64() * 1e3, peak_mb());
+    println!(
+        "reading all market bodies: {:.0} ms, {rows} rows, peak {} (limit 400 ms, 250 MB)",
+        time.as_secs_f64() * 1e3,
+        peak_mb()
+    );
     fleet(&root, &data, now);
     let settings = Settings::load(&root, Path::new("review.md")).unwrap();
     let clock = Clock { now, is_frozen: false, next_due: None };
@@ -150,7 +155,12 @@ fn main() {
     let reviewed = reviewed.unwrap();
     let showing = best(|| drop(outputs::terminal::render(&reviewed.report, false)));
     let whole = gathering + judging + showing;
-    println!("gather {:.0} ms, judge {:.0} ms, terminal {:.0} ms", gathering.as_secs_f64() * 1e3, judging.as_secs_f64() * 1e3, showing.as_secs_f64() * 1e3);
+    println!(
+        "gather {:.0} ms, judge {:.0} ms, terminal {:.0} ms",
+        gathering.as_secs_f64() * 1e3,
+        judging.as_secs_f64() * 1e3,
+        showing.as_secs_f64() * 1e3
+    );
     println!(
         "review of {} pools, {} proposals: {:.2} s, peak {} (limit 2 s)",
         reviewed.report.pools.len(),

@@ -42,6 +42,8 @@ pub enum Verb {
     Review(ReviewArgs),
     /// Bring market data and provider lists into the data folder; the only verb that asks servers for them
     Fetch(FetchArgs),
+    /// Print what every name of the market means and by what it was decided
+    Names(NamesArgs),
     /// Print the page of a check: what it judges, how it decides, what to do
     Explain {
         /// latest-model, best-per-pool, right-sizing or structure
@@ -76,6 +78,14 @@ pub struct FetchArgs {
     /// Take a body that lost more rows than `market.coverage` allows
     #[arg(long)]
     pub accept_fewer: bool,
+}
+
+/// Flags of `names`.
+#[derive(Debug, Args)]
+pub struct NamesArgs {
+    /// The instruction file: settings and policy
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
 }
 
 /// How a run ends. When several apply the order is 2, 1, 10, 3, 0.

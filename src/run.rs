@@ -4,11 +4,12 @@ use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, Utc};
 
 use crate::checks::CHECKS;
-use crate::cli::{Cli, ExitCode, Failure, FetchArgs, Format, ReviewArgs, Verb};
+use crate::cli::{Cli, ExitCode, Failure, FetchArgs, Format, NamesArgs, ReviewArgs, Verb};
 use crate::fetch;
-use crate::history::Cadence;
+use crate::history::{Cadence, MarketMemory};
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, canonical, gather};
+use crate::review::names::names;
 use crate::review::{Clock, Reviewed, review};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
@@ -44,6 +45,7 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
+        Verb::Names(args) => run_names(cli, args, around),
         Verb::Explain { topic } => explain(topic),
     }
 }
@@ -78,6 +80,20 @@ fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<A
         }
     };
     Ok(Answer { text, warnings, code })
+}
+
+/// The match table. It reads what a review reads and writes nothing.
+fn run_names(cli: &Cli, args: &NamesArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
+    let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
+    let gathered = gather(&cli.workspace, &settings, config, &MarketMemory::default(), now);
+    let rows = names(&gathered, &settings);
+    let text = match cli.format {
+        Format::Human => outputs::names::names(&rows),
+        Format::Json => outputs::names::names_json(&rows),
+    };
+    Ok(Answer { text, warnings: Vec::new(), code: ExitCode::Finished })
 }
 
 /// The page of a check.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use fetch_support::{Reply, Server};
+use fetch_support::{Length, Reply, Server};
 use pool_review::fetch::{Fetched, Outcome, Surroundings, plan, run};
 use pool_review::settings::Settings;
 use serde_json::{Value, json};
@@ -114,12 +114,16 @@ fn of_catalogue(url: &str) -> String {
 
 /// Front matter of the market alone.
 fn of_market(url: &str) -> String {
-    format!("data: {{ market: data/aa }}\nfetch:\n  market_key: TEST_KEY\n  urls: {{ market: \"{url}/language/models/free\" }}")
+    format!(
+        "data: {{ market: data/aa }}\nfetch:\n  market_key: TEST_KEY\n  urls: {{ market: \"{url}/language/models/free\" }}"
+    )
 }
 
 /// Front matter of one connection.
 fn of_connection(url: &str, more: &str) -> String {
-    format!("data: {{ provider_catalogue: data/lists }}\nconnections:\n  lab:\n    base_url: \"{url}/v1\"\n    key: TEST_KEY\n{more}")
+    format!(
+        "data: {{ provider_catalogue: data/lists }}\nconnections:\n  lab:\n    base_url: \"{url}/v1\"\n    key: TEST_KEY\n{more}"
+    )
 }
 
 /// One Artificial Analysis page.
@@ -151,7 +155,10 @@ fn a_body_arrives_whole_with_its_sidecar_and_a_fresh_one_is_not_asked_for_again(
     assert_eq!(scene.read("data/api.json").unwrap(), catalogue(10));
     let sidecar = scene.sidecar("data/api.json");
     assert_eq!(sidecar["fetched_at"], "2026-11-29T12:00:00Z");
-    assert_eq!((&sidecar["etag"], &sidecar["rows"], &sidecar["high_water"]), (&json!("\"v1\""), &json!(10), &json!(10)));
+    assert_eq!(
+        (&sidecar["etag"], &sidecar["rows"], &sidecar["high_water"]),
+        (&json!("\"v1\""), &json!(10), &json!(10))
+    );
     assert!(sidecar["digest"].as_str().unwrap().starts_with("sha256:"));
     *scene.now.borrow_mut() += chrono::Duration::hours(5);
     assert!(matches!(scene.fetch(&of_catalogue(&server.url)), Outcome::Fresh { .. }));
@@ -242,7 +249,7 @@ fn every_refusal_says_what_to_do_and_empties_nothing() {
 
 #[test]
 fn a_truncated_body_is_never_kept() {
-    let server = Server::start(|_, _| Reply { announced: Some(Some(9_999)), ..Reply::json(catalogue(10)) });
+    let server = Server::start(|_, _| Reply { announced: Length::Claimed(9_999), ..Reply::json(catalogue(10)) });
     let scene = Scene::new("truncated");
     assert!(failed_with(&scene.fetch(&of_catalogue(&server.url)), "broke off"));
     assert!(scene.files().is_empty());
@@ -266,7 +273,10 @@ fn a_gzip_body_is_stored_unpacked() {
 
 #[test]
 fn a_page_of_html_and_a_json_of_something_else_are_refused() {
-    let html = || Reply { headers: vec!["Content-Type: text/html; charset=utf-8".to_owned()], ..Reply::json("<html>login</html>") };
+    let html = || Reply {
+        headers: vec!["Content-Type: text/html; charset=utf-8".to_owned()],
+        ..Reply::json("<html>login</html>")
+    };
     let server = Server::start(move |_, _| html());
     let scene = Scene::new("html");
     assert!(failed_with(&scene.fetch(&of_catalogue(&server.url)), "text/html"));
@@ -277,7 +287,7 @@ fn a_page_of_html_and_a_json_of_something_else_are_refused() {
 
 #[test]
 fn an_endless_body_ends_at_the_cap() {
-    let server = Server::start(|_, _| Reply { announced: Some(None), ..Reply::json("{") });
+    let server = Server::start(|_, _| Reply { announced: Length::Endless, ..Reply::json("{") });
     let scene = Scene::new("endless");
     let front = format!("{}\n  max_mib: 2", of_catalogue(&server.url));
     let outcome = scene.fetch(&front);
@@ -362,13 +372,19 @@ fn a_market_without_its_key_is_not_asked() {
 fn lists_of_every_shape_are_followed_to_their_end() {
     let shapes: [fn(&fetch_support::Asked) -> Value; 3] = [
         |_| json!([{ "id": "a" }, { "id": "b" }]),
-        |asked| match asked.path.contains("after_id=a") {
-            true => json!({ "data": [{ "id": "b" }], "has_more": false }),
-            false => json!({ "data": [{ "id": "a" }], "has_more": true, "last_id": "a" }),
+        |asked| {
+            if asked.path.contains("after_id=a") {
+                json!({ "data": [{ "id": "b" }], "has_more": false })
+            } else {
+                json!({ "data": [{ "id": "a" }], "has_more": true, "last_id": "a" })
+            }
         },
-        |asked| match asked.path.contains("pageToken=x%2F1") {
-            true => json!({ "models": [{ "name": "models/b" }] }),
-            false => json!({ "models": [{ "name": "models/a" }], "nextPageToken": "x/1" }),
+        |asked| {
+            if asked.path.contains("pageToken=x%2F1") {
+                json!({ "models": [{ "name": "models/b" }] })
+            } else {
+                json!({ "models": [{ "name": "models/a" }], "nextPageToken": "x/1" })
+            }
         },
     ];
     for (at, shape) in shapes.into_iter().enumerate() {

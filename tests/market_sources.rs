@@ -159,13 +159,17 @@ fn conditions_of_prices_are_read_with_them() {
     let (offers, _) = models_dev::read(&folder.join("models.dev/api-2026-09-30.json"), "body", now());
     let tiered = offers.iter().filter(|offer| offer.bands.iter().any(|band| band.when.above_tokens.is_some())).count();
     assert_eq!(tiered, 608, "609 models have tiers, one of them with a base price of 0/0, which is unknown");
-    let fast = |offer: &&pool_review::vocabulary::CatalogueOffer| offer.bands.iter().any(|band| band.when.mode.is_some());
+    let fast =
+        |offer: &&pool_review::vocabulary::CatalogueOffer| offer.bands.iter().any(|band| band.when.mode.is_some());
     assert!(offers.iter().filter(fast).count() > 40, "fast modes");
     let (rows, _) = litellm::read(&folder.join("litellm/model_prices_1.110.2.json"), "body", now());
     let with = |holds: &dyn Fn(&pool_review::vocabulary::PriceWhen) -> bool| {
         rows.iter().filter(|row| row.bands.iter().any(|band| holds(&band.when))).count()
     };
-    assert!(with(&|when| when.above_tokens == Some(200_000)) > 50 && with(&|when| when.mode.as_deref() == Some("batch")) > 50);
+    assert!(
+        with(&|when| when.above_tokens == Some(200_000)) > 50
+            && with(&|when| when.mode.as_deref() == Some("batch")) > 50
+    );
     let scaled: Vec<_> = rows.iter().filter_map(|row| row.prices.input).filter(|usd| usd.scale() > 6).collect();
     assert!(scaled.is_empty(), "float noise is shed at six decimals: {scaled:?}");
 }
@@ -190,7 +194,9 @@ fn excerpt(bytes: &[u8]) -> Vec<u8> {
         match value {
             Value::Array(items) => {
                 items.truncate(3);
-                items.iter_mut().for_each(|item| cut(item, depth + 1));
+                for item in items.iter_mut() {
+                    cut(item, depth + 1);
+                }
             }
             Value::Object(entries) => {
                 if depth < 3 && entries.len() > 40 {
@@ -241,7 +247,9 @@ fn a_thousand_cuts_and_flipped_bits_of_each_body_are_read_or_rejected_by_every_r
             if is_old && round % 10 == 0 {
                 let file = scratch.join("2026-06-15.json");
                 put_bytes(&file, &bytes);
-                read_history(&file, "old").iter().for_each(|old| assert_honest_old(old.rows.len(), &old.note));
+                for old in read_history(&file, "old") {
+                    assert_honest_old(old.rows.len(), &old.note);
+                }
             }
         }
     }

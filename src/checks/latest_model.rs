@@ -18,10 +18,7 @@ use crate::vocabulary::{CheckId, Effort, RouteDef, SourceId};
 
 /// Judges one pool.
 pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
-    let mut judgement = Judgement {
-        open: open(evidence),
-        ..Judgement::default()
-    };
+    let mut judgement = Judgement { open: open(evidence), ..Judgement::default() };
     let params = params(settings);
     judgement.findings.extend(ends(evidence, &retire_params(settings)));
     judgement.findings.extend(evidence.own_members().flat_map(|member| offers::notes(evidence, member)));
@@ -124,9 +121,8 @@ fn stated(end: &EndDate, why: Sentence) -> Sentence {
     };
     match end.second {
         Some((source, day)) if day == end.date => why.own(format!("; {source} says the same day")),
-        Some((source, day)) => {
-            why.own(format!("; disputed: {source} says {day}; the earlier day warns, confirm before anything is retired"))
-        }
+        Some((source, day)) => why
+            .own(format!("; disputed: {source} says {day}; the earlier day warns, confirm before anything is retired")),
         None => why,
     }
 }

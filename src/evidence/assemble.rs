@@ -8,11 +8,11 @@ use super::attribution::{Attribution, SpeedMember};
 use super::book::{Book, Offer, RowView, bill_of};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
-use super::pool::{
-    CandidateEvidence, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness, Requirements, Successor,
-    TierNumbers,
-};
 use super::outside::{Around, Outside, Surroundings, ask_policy, shape, takes};
+use super::pool::{
+    CandidateEvidence, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness, Requirements,
+    Successor, TierNumbers,
+};
 use super::standing::{Rated, Standings, standings};
 use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
 use crate::identity::Identity;
@@ -234,12 +234,7 @@ fn member_evidence(
 }
 
 /// What the market says of a member's offer beside its bill.
-fn market_of(
-    world: &World<'_>,
-    input: &PoolInput<'_>,
-    member: &RingMember,
-    view: Option<RowView<'_>>,
-) -> MemberMarket {
+fn market_of(world: &World<'_>, input: &PoolInput<'_>, member: &RingMember, view: Option<RowView<'_>>) -> MemberMarket {
     let model = &member.key.model;
     let facts = world.book.price_facts(model).cloned().unwrap_or_default();
     let offer = world.book.offer_of(model, &member.target);

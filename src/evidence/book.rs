@@ -11,8 +11,8 @@ use rust_decimal::prelude::ToPrimitive as _;
 use super::standing::{Bill, TaskShape, bill};
 use crate::identity::{Identity, Resolution};
 use crate::vocabulary::{
-    CatalogueOffer, Effort, ListedEnd, MarketModel, ModelId, PriceRow, Prices, ProviderId, RememberedPrice, RetirementRow,
-    SourceId, TargetRef,
+    CatalogueOffer, Effort, ListedEnd, MarketModel, ModelId, PriceRow, Prices, ProviderId, RememberedPrice,
+    RetirementRow, SourceId, TargetRef,
 };
 use prices::Opinions;
 pub use prices::{ListPrice, PriceChange, PriceFacts};
@@ -183,7 +183,14 @@ impl Book {
         let at = stated.at.unwrap_or_default();
         for (model, opinions) in opinions.by_model() {
             let is_open = self.is_open(model);
-            let Some(settled) = prices::settle(opinions, is_open, stated.earlier_prices.and_then(|known| known.get(model.as_str())), at) else { continue };
+            let Some(settled) = prices::settle(
+                opinions,
+                is_open,
+                stated.earlier_prices.and_then(|known| known.get(model.as_str())),
+                at,
+            ) else {
+                continue;
+            };
             self.prices.insert(model.clone(), settled.price);
             if settled.facts != PriceFacts::default() {
                 self.price_facts.insert(model.clone(), settled.facts);
@@ -269,7 +276,8 @@ impl Book {
     /// Notes that the map's copy of an offer's price is not what the provider itself asks.
     fn note_deviation(&mut self, model: &ModelId, row: &RetirementRow) {
         let own = self.offers(model).iter().find(|offer| offer.provider == row.provider && offer.id == row.model);
-        let Some(own) = own.filter(|offer| offer.provider.as_str() == "openrouter" && !offer.prices.is_unknown()) else {
+        let Some(own) = own.filter(|offer| offer.provider.as_str() == "openrouter" && !offer.prices.is_unknown())
+        else {
             return;
         };
         if !row.prices.is_unknown() && !own.prices.is_close(&row.prices, prices::TOLERANCE) {
@@ -313,7 +321,9 @@ impl Book {
             for offer in offers {
                 let place = (offer.provider.clone(), offer.id.clone());
                 let row = by_model.get(&(offer.provider.clone(), model.clone()));
-                if let Some(end) = row.filter(|_| !self.ends.contains_key(&place)).and_then(|row| listed_end(identity, row)) {
+                if let Some(end) =
+                    row.filter(|_| !self.ends.contains_key(&place)).and_then(|row| listed_end(identity, row))
+                {
                     self.ends.insert(place, end);
                 }
             }

@@ -24,14 +24,14 @@ pub fn merge(
     for (provider, offers) in described {
         let known = by_provider.remove(&provider).unwrap_or_default();
         let ids: BTreeSet<&str> = offers.iter().map(|offer| offer.id.as_str()).collect();
-        remarks.extend(changed(&provider, known.keys().map(String::as_str).collect(), &ids));
+        remarks.extend(changed(&provider, &known.keys().map(String::as_str).collect(), &ids));
         let offers = offers.into_iter().map(|offer| (offer.id.clone(), filled(offer, &known))).collect();
         by_provider.insert(provider, offers);
     }
     for list in lists {
         let known = by_provider.entry(list.provider.clone()).or_default();
         let ids: BTreeSet<&str> = list.ids.iter().map(String::as_str).collect();
-        remarks.extend(changed(&list.provider, known.keys().map(String::as_str).collect(), &ids));
+        remarks.extend(changed(&list.provider, &known.keys().map(String::as_str).collect(), &ids));
         known.retain(|id, _| list.ids.contains(id));
         for id in &list.ids {
             known.entry(id.clone()).or_insert_with(|| CatalogueOffer {
@@ -44,8 +44,8 @@ pub fn merge(
 }
 
 /// What a provider's own list changed.
-fn changed(provider: &ProviderId, known: BTreeSet<&str>, own: &BTreeSet<&str>) -> Option<String> {
-    let (added, gone) = (own.difference(&known).count(), known.difference(own).count());
+fn changed(provider: &ProviderId, known: &BTreeSet<&str>, own: &BTreeSet<&str>) -> Option<String> {
+    let (added, gone) = (own.difference(known).count(), known.difference(own).count());
     (added + gone > 0).then(|| format!("{provider} lists {} ids itself: {added} more, {gone} fewer", own.len()))
 }
 

@@ -172,4 +172,3 @@ pub(super) fn ask_policy(
     let member = RingMember::candidate(&input.pool, target, key, facts.is_flat);
     Some((text, facts.home.clone(), input.policy.broken_by_candidate(&member, entry)))
 }
-

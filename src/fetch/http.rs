@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 use ureq::Agent;
 use ureq::http::{HeaderMap, Response};
 
+use super::Surroundings;
 use super::keep::Sidecar;
 use super::plan::Job;
 use super::proxy::proxy_for;
-use super::Surroundings;
 use crate::settings::{Auth, Fetch};
 
 /// Most redirects of one request.
@@ -119,7 +119,8 @@ impl<'a> Client<'a> {
             }
             let target = text(response.headers(), "location");
             let target = target.ok_or_else(|| Trouble::Lasting(format!("{} redirects nowhere", shown(&url))))?;
-            let next = joined(&url, &target).ok_or_else(|| Trouble::Lasting(format!("{} redirects to no address", shown(&url))))?;
+            let next = joined(&url, &target)
+                .ok_or_else(|| Trouble::Lasting(format!("{} redirects to no address", shown(&url))))?;
             if url.starts_with("https://") && !next.starts_with("https://") {
                 return Err(Trouble::Lasting(format!("{} redirects from https to http", shown(&url))));
             }
@@ -151,7 +152,10 @@ impl<'a> Client<'a> {
     fn agent(&self, url: &str) -> Result<Agent, Trouble> {
         let limit = Duration::from_secs_f64(self.limits.timeout_s.min(86_400.0));
         let proxy = match proxy_for(url, self.around.variable) {
-            Some(text) => Some(ureq::Proxy::new(&text).map_err(|_| Trouble::Lasting("the proxy of the environment is no address".to_owned()))?),
+            Some(text) => Some(
+                ureq::Proxy::new(&text)
+                    .map_err(|_| Trouble::Lasting("the proxy of the environment is no address".to_owned()))?,
+            ),
             None => None,
         };
         let config = Agent::config_builder()
@@ -199,7 +203,9 @@ impl<'a> Client<'a> {
         let after = text(headers, "retry-after").and_then(|text| retry_after(&text, (self.around.clock)()));
         match status {
             401 => Trouble::Lasting(format!("401: the key is missing or not accepted (variable: {key})")),
-            403 => Trouble::Lasting(format!("403: the key may not read this, its tier may be too low (variable: {key})")),
+            403 => {
+                Trouble::Lasting(format!("403: the key may not read this, its tier may be too low (variable: {key})"))
+            }
             404 => Trouble::Lasting("404: there is nothing at this address".to_owned()),
             410 => Trouble::Lasting(
                 "410: this path is gone for good; Artificial Analysis answers at /language/models/free".to_owned(),

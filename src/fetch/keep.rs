@@ -75,7 +75,11 @@ pub(super) fn read(path: &Path) -> Option<Kept> {
     let read = file.and_then(|file| file.take(MAX_SIDECAR).read_to_string(&mut text).ok());
     let sidecar: Sidecar = read.and_then(|_| serde_json::from_str(&text).ok()).unwrap_or_default();
     let is_own = sidecar.digest.as_deref() == Some(Digest::of(&bytes).as_str());
-    let sidecar = if is_own { sidecar } else { Sidecar { rows: sidecar.rows, high_water: sidecar.high_water, ..Sidecar::default() } };
+    let sidecar = if is_own {
+        sidecar
+    } else {
+        Sidecar { rows: sidecar.rows, high_water: sidecar.high_water, ..Sidecar::default() }
+    };
     Some(Kept { sidecar })
 }
 

@@ -137,7 +137,8 @@ impl Run<'_> {
             }
             Err(trouble) => return Err(trouble.reason()),
         };
-        let rows = count_rows(self.job.kind, answer.body.clone()).map_err(|reason| format!("not accepted: {reason}"))?;
+        let rows =
+            count_rows(self.job.kind, answer.body.clone()).map_err(|reason| format!("not accepted: {reason}"))?;
         let most = kept.and_then(|kept| kept.sidecar.high_water.or(kept.sidecar.rows)).unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^53")]
         let is_short = (rows as f64) < self.settings.market.coverage * most as f64;

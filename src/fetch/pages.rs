@@ -32,7 +32,8 @@ fn broken(reason: impl Into<String>) -> Trouble {
 
 /// One page as an object or a list.
 fn parsed(answer: &Answer) -> Result<Value, Trouble> {
-    serde_json::from_slice(&answer.body).map_err(|error| broken(format!("not accepted: the answer is no JSON: {error}")))
+    serde_json::from_slice(&answer.body)
+        .map_err(|error| broken(format!("not accepted: the answer is no JSON: {error}")))
 }
 
 /// An address with a further query.
@@ -62,9 +63,12 @@ fn numbered(client: &Client<'_>, job: &Job, limits: &Fetch) -> Result<Answer, Tr
     for number in 1..=limits.max_pages {
         let answer = client.get(&with_query(&job.url, &format!("page={number}")), None)?;
         let Value::Object(mut page) = parsed(&answer)? else { return Err(broken("not accepted: a page is no object")) };
-        let Some(Value::Array(data)) = page.remove("data") else { return Err(broken("not accepted: a page has no data")) };
+        let Some(Value::Array(data)) = page.remove("data") else {
+            return Err(broken("not accepted: a page has no data"));
+        };
         let pagination = page.remove("pagination").unwrap_or_default();
-        let is_repeated = !data.is_empty() && !seen.insert(Digest::of(Value::Array(data.clone()).to_string().as_bytes()).to_string());
+        let is_repeated =
+            !data.is_empty() && !seen.insert(Digest::of(Value::Array(data.clone()).to_string().as_bytes()).to_string());
         if is_repeated || pagination["page"].as_u64().is_some_and(|stated| stated != u64::from(number)) {
             return Err(broken(format!("not accepted: page {number} repeats an earlier one")));
         }
@@ -99,7 +103,11 @@ fn following(client: &Client<'_>, job: &Job, limits: &Fetch) -> Result<Answer, T
         }
         let mut page = parsed(&answer)?;
         query = next(&page);
-        let found = if page.is_array() { page.take() } else { ["data", "models"].map(|key| page[key].take()).into_iter().find(Value::is_array).unwrap_or_default() };
+        let found = if page.is_array() {
+            page.take()
+        } else {
+            ["data", "models"].map(|key| page[key].take()).into_iter().find(Value::is_array).unwrap_or_default()
+        };
         let Value::Array(found) = found else { return Err(broken("not accepted: the answer is no list of models")) };
         entries.extend(found);
         if query.is_none() {

@@ -92,9 +92,10 @@ pub fn plan(settings: &Settings, only: &[String]) -> Vec<Job> {
             data.retirement_list.as_ref(),
         ),
     ];
-    let lists = settings.connections.iter().filter_map(|(provider, connection)| {
-        Some(list(provider, connection, data.provider_catalogue.as_ref()?))
-    });
+    let lists = settings
+        .connections
+        .iter()
+        .filter_map(|(provider, connection)| Some(list(provider, connection, data.provider_catalogue.as_ref()?)));
     let is_wanted = |job: &Job| {
         only.is_empty() || only.iter().any(|name| *name == job.source || job.source.starts_with(&format!("{name}:")))
     };

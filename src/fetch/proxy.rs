@@ -42,7 +42,8 @@ mod tests {
 
     /// The proxy for an address under these variables.
     fn proxy(url: &str, variables: &[(&str, &str)]) -> Option<String> {
-        let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let find =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         proxy_for(url, &find)
     }
 

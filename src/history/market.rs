@@ -84,7 +84,13 @@ impl MarketFile {
     /// The file after a run, with what it began with; `None` when a newer run has written it.
     pub fn after(&self, run: &str, before: MarketMemory, after: MarketMemory) -> Option<Self> {
         let is_newest = self.run.as_str() <= run;
-        is_newest.then(|| Self { schema: SCHEMA.to_owned(), credit: CREDIT.to_owned(), run: run.to_owned(), after, before })
+        is_newest.then(|| Self {
+            schema: SCHEMA.to_owned(),
+            credit: CREDIT.to_owned(),
+            run: run.to_owned(),
+            after,
+            before,
+        })
     }
 
     /// As text.
@@ -199,7 +205,12 @@ impl MarketMemory {
     }
 
     /// Takes an accepted snapshot in and says what happened since the last one. Rows come sorted by id.
-    pub fn take(&mut self, rows: &[MarketModel], version: Option<&str>, as_of: Option<DateTime<Utc>>) -> Vec<MarketEvent> {
+    pub fn take(
+        &mut self,
+        rows: &[MarketModel],
+        version: Option<&str>,
+        as_of: Option<DateTime<Utc>>,
+    ) -> Vec<MarketEvent> {
         let is_first = self.rows.is_empty();
         let is_same = self.rows == rows && self.version.as_deref() == version;
         let events = if is_first || is_same { Vec::new() } else { self.events(rows, version) };
@@ -267,24 +278,24 @@ impl MarketMemory {
         version: Option<&str>,
     ) -> Option<MarketEvent> {
         let index = |row: &MarketModel| row.indices.get("intelligence").copied();
-        let moves: Vec<f64> =
+        let steps: Vec<f64> =
             rows.iter().filter_map(|row| Some(index(row)? - index(before.get(row.id.as_str())?)?)).collect();
         #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^53")]
-        let count = moves.len().max(1) as f64;
-        let mean = moves.iter().sum::<f64>() / count;
+        let count = steps.len().max(1) as f64;
+        let mean = steps.iter().sum::<f64>() / count;
         let share = |holds: &dyn Fn(f64) -> bool| {
             #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^53")]
-            let found = moves.iter().filter(|change| holds(**change)).count() as f64;
+            let found = steps.iter().filter(|change| holds(**change)).count() as f64;
             found / count
         };
         let one_way = share(&|change| change > 0.0).max(share(&|change| change < 0.0));
-        let moved_far = moves.len() >= MIN_SHARED && one_way >= REBASED_SHARE && mean.abs() >= REBASED_POINTS;
+        let moved_far = steps.len() >= MIN_SHARED && one_way >= REBASED_SHARE && mean.abs() >= REBASED_POINTS;
         if self.version.as_deref() != version || moved_far {
             let (from, to) = (self.version.clone(), version.map(str::to_owned));
             return Some(MarketEvent::Rebased { from, to, mean });
         }
-        let moved = moves.iter().filter(|change| change.abs() > 0.0).count();
-        let is_calibrated = moves.len() >= MIN_SHARED && moved * 2 > moves.len();
+        let moved = steps.iter().filter(|change| change.abs() > 0.0).count();
+        let is_calibrated = steps.len() >= MIN_SHARED && moved * 2 > steps.len();
         is_calibrated.then_some(MarketEvent::Calibrated { moved, mean })
     }
 }

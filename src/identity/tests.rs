@@ -9,10 +9,7 @@ use crate::vocabulary::{CatalogueOffer, Effort, MarketModel, Prices, ProviderId,
 
 /// An offer of which only names matter.
 fn offer(provider: &str, id: &str, canonical: Option<&str>) -> CatalogueOffer {
-    CatalogueOffer {
-        canonical: canonical.map(str::to_owned),
-        ..CatalogueOffer::new(ProviderId::new(provider), id)
-    }
+    CatalogueOffer { canonical: canonical.map(str::to_owned), ..CatalogueOffer::new(ProviderId::new(provider), id) }
 }
 
 /// The catalogue of these tests.

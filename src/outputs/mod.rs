@@ -4,6 +4,7 @@
 pub mod issues;
 pub mod json;
 pub mod log;
+pub mod names;
 pub mod proposals;
 pub mod terminal;
 pub mod text;

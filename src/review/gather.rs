@@ -13,8 +13,8 @@ use crate::settings::Settings;
 use crate::sources::pools::{openchamber, opencode, read_config};
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
-    CatalogueOffer, FleetConfig, HomeId, ListedEnd, MarketModel, ModelId, PriceRow, ProviderId, QuotaHome, RetirementRow,
-    ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
+    CatalogueOffer, FleetConfig, HomeId, ListedEnd, MarketModel, ModelId, PriceRow, ProviderId, QuotaHome,
+    RetirementRow, ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
 };
 
 /// The canonical config, read and validated before anything is written.

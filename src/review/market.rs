@@ -14,7 +14,8 @@ use crate::sources::market::{
     artificial_analysis, genai_prices, litellm, models_dev, openrouter, provider_list, retirement_list,
 };
 use crate::vocabulary::{
-    CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderId, ProviderList, RetirementRow, SourceId, SourceNote, SourceState,
+    CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderId, ProviderList, RetirementRow, SourceId, SourceNote,
+    SourceState,
 };
 
 /// What the market sources gave.
@@ -78,7 +79,8 @@ pub(super) fn read(workspace: &Path, settings: &Settings, memory: &MarketMemory,
     let mut own_lists: Vec<ProviderId> = lists.iter().map(|list| list.provider.clone()).collect();
     own_lists.extend(own.first().map(|offer| offer.provider.clone()));
     let mut remarks = Vec::new();
-    if !catalogue.is_empty() && !(own.is_empty() && lists.is_empty()) {
+    let has_own_word = !own.is_empty() || !lists.is_empty();
+    if has_own_word && !catalogue.is_empty() {
         (catalogue, remarks) = merge(catalogue, own, &lists);
     }
     if let Some(note) = reading.notes.iter_mut().find(|note| note.source == SourceId::Catalogues) {
@@ -87,7 +89,19 @@ pub(super) fn read(workspace: &Path, settings: &Settings, memory: &MarketMemory,
     }
     let Reading { notes, memory, .. } = reading;
     let offers = catalogue;
-    MarketSide { notes, market, index_version, offers, own_lists, retirements, prices, listed_ends, identity, memory, events }
+    MarketSide {
+        notes,
+        market,
+        index_version,
+        offers,
+        own_lists,
+        retirements,
+        prices,
+        listed_ends,
+        identity,
+        memory,
+        events,
+    }
 }
 
 impl Reading<'_> {
@@ -173,7 +187,8 @@ impl Reading<'_> {
         lists.retain(|list| {
             let source = format!("{}:{}", SourceId::ProviderCatalogue, list.provider);
             let accepted = self.memory.accept(&source, list.ids.len() as u64, self.settings.market.coverage);
-            note.remarks.extend(accepted.clone().err().map(|reason| format!("{} not accepted: {reason}", list.provider)));
+            note.remarks
+                .extend(accepted.clone().err().map(|reason| format!("{} not accepted: {reason}", list.provider)));
             accepted.is_ok()
         });
         settle(lists, note, self.settings.max_age_hours.provider_catalogue, self.now, &mut self.notes)

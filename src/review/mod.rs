@@ -5,6 +5,7 @@ mod consumers;
 pub mod gather;
 mod market;
 mod memory;
+pub mod names;
 mod pools;
 mod proposals;
 
@@ -14,11 +15,11 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::checks::judge_pool;
-use crate::evidence::{PoolEvidence, Surroundings};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
 use crate::evidence::book::{Book, Statements};
 use crate::evidence::windows::WindowRules;
+use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{MarketEvent, MarketMemory, Past, Settlement, compare, settle_proposals};
 use crate::ring::Catalogue;
 use crate::settings::Settings;

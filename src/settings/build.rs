@@ -12,8 +12,8 @@ use super::reader::Reader;
 use super::written::Written;
 use super::yaml::Fault;
 use super::{
-    Addresses, Auth, Billing, ConfigPaths, Connection, DataPaths, Family, Fetch, Home, Issues, Market, MaxAges, NeverRule, PlanMeaning, Policy, PoolRule, Settings,
-    Thresholds, TierSettings, glob, rules,
+    Addresses, Auth, Billing, ConfigPaths, Connection, DataPaths, Family, Fetch, Home, Issues, Market, MaxAges,
+    NeverRule, PlanMeaning, Policy, PoolRule, Settings, Thresholds, TierSettings, glob, rules,
 };
 
 /// The settings a file writes, with defaults for the rest, checked against each other.

@@ -87,6 +87,9 @@ impl Kind {
             }
             _ => None,
         };
+        if matches!(self, Self::EnvName | Self::Url | Self::Headers) {
+            return Err(format!("must be {self} (what is written is not shown: it may hold a key)"));
+        }
         Err(format!("must be {self}, not {value}{}", hint.unwrap_or_default()))
     }
 
@@ -179,7 +182,10 @@ fn is_env_name(text: &str) -> bool {
 fn is_header(text: &str) -> bool {
     let is_token = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     text.split_once(':').is_some_and(|(name, value)| {
-        !name.is_empty() && name.chars().all(is_token) && !value.trim().is_empty() && !value.chars().any(char::is_control)
+        !name.is_empty()
+            && name.chars().all(is_token)
+            && !value.trim().is_empty()
+            && !value.chars().any(char::is_control)
     })
 }
 

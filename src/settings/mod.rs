@@ -24,7 +24,8 @@ use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, Tier};
 pub use kind::{Kind, glob};
 pub use reference::{Effect, Key, reference};
 pub use thresholds::{
-    Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights, Windows,
+    Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights,
+    Windows,
 };
 
 /// Everything the operator settled, validated.

@@ -4,7 +4,9 @@
 use std::sync::LazyLock;
 
 use super::kind::Kind;
-use super::{Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Traffic, Weights, Windows};
+use super::{
+    Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Traffic, Weights, Windows,
+};
 
 /// One setting.
 #[derive(Debug, Clone, Copy, PartialEq)]

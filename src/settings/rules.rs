@@ -114,10 +114,18 @@ fn check_connections(settings: &Settings, written: &Written) -> Result<(), Fault
         return Err(Fault::new(written.line(&["connections", &format!("connections.{id}")]), message.to_owned()));
     }
     for (id, connection) in &settings.connections {
-        let secret = |name: &str| matches!(name.to_lowercase().as_str(), "authorization" | "x-api-key" | "x-goog-api-key" | "api-key" | "cookie");
+        let secret = |name: &str| {
+            matches!(
+                name.to_lowercase().as_str(),
+                "authorization" | "x-api-key" | "x-goog-api-key" | "api-key" | "cookie"
+            )
+        };
         if let Some((name, _)) = connection.headers.iter().find(|(name, _)| secret(name)) {
             let key = format!("connections.{id}.headers");
-            let message = format!("\"{key}\" holds {}: name the variable of the key in \"connections.{id}.key\" instead", quoted(name));
+            let message = format!(
+                "\"{key}\" holds {}: name the variable of the key in \"connections.{id}.key\" instead",
+                quoted(name)
+            );
             return Err(Fault::new(written.line(&[&key]), message));
         }
     }

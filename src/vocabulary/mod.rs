@@ -17,6 +17,6 @@ pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, next_chan
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
     Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, ListedEnd, MarketModel, Outcome, PriceRow,
-    ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
-    SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection,
+    SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
 };

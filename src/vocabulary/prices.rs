@@ -145,9 +145,9 @@ pub fn prices_at(base: Prices, bands: &[PriceBand], at: DateTime<Utc>) -> Prices
 
 /// The first change of an ordinary call's price that is announced for after an instant's day: day and new prices.
 pub fn next_change(base: Prices, bands: &[PriceBand], at: DateTime<Utc>) -> Option<(NaiveDate, Prices)> {
-    let plain = bands.iter().filter(|band| {
-        band.when.above_tokens.is_none() && band.when.mode.is_none() && band.when.hours.is_none()
-    });
+    let plain = bands
+        .iter()
+        .filter(|band| band.when.above_tokens.is_none() && band.when.mode.is_none() && band.when.hours.is_none());
     let (day, prices) = plain
         .filter_map(|band| Some((band.when.from.filter(|from| *from > at.date_naive())?, band.prices)))
         .min_by_key(|(day, _)| *day)?;

@@ -6,7 +6,9 @@ use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ConfigFile, Digest, Effort, HomeId, Place, PoolId, PriceBand, Prices, ProviderId, SourceId, TargetRef, WindowRemark};
+use super::{
+    ConfigFile, Digest, Effort, HomeId, Place, PoolId, PriceBand, Prices, ProviderId, SourceId, TargetRef, WindowRemark,
+};
 
 /// A row that was not used: where it stands and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -298,6 +300,7 @@ pub struct MarketModel {
 
 /// One model as one provider offers it (models.dev).
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent claims about an offer, each named")]
 pub struct CatalogueOffer {
     /// Provider id.
     pub provider: ProviderId,

@@ -3,7 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test server that cannot serve has failed")]
 
-use std::io::{Read, Write};
+use std::fmt::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
@@ -31,8 +32,19 @@ pub(crate) struct Reply {
     pub(crate) headers: Vec<String>,
     /// The bytes behind the head.
     pub(crate) body: Vec<u8>,
-    /// The length that is announced, where it is a lie; `Some(None)` announces none and goes on for ever.
-    pub(crate) announced: Option<Option<usize>>,
+    /// The length that is announced.
+    pub(crate) announced: Length,
+}
+
+/// What an answer says of its length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// The truth.
+    True,
+    /// Another number.
+    Claimed(usize),
+    /// Nothing, and the body goes on for ever.
+    Endless,
 }
 
 impl Reply {
@@ -42,13 +54,13 @@ impl Reply {
             status: "200 OK",
             headers: vec!["Content-Type: application/json".to_owned()],
             body: body.into(),
-            announced: None,
+            announced: Length::True,
         }
     }
 
     /// A status without a body.
     pub(crate) fn status(status: &'static str) -> Self {
-        Self { status, headers: Vec::new(), body: Vec::new(), announced: None }
+        Self { status, headers: Vec::new(), body: Vec::new(), announced: Length::True }
     }
 
     /// The same with one header more.
@@ -121,15 +133,15 @@ fn write(mut stream: TcpStream, reply: &Reply) {
         head.push_str("\r\n");
     }
     match reply.announced {
-        Some(None) => {}
-        Some(Some(length)) => head.push_str(&format!("Content-Length: {length}\r\n")),
-        None => head.push_str(&format!("Content-Length: {}\r\n", reply.body.len())),
+        Length::Endless => {}
+        Length::Claimed(length) => write!(head, "Content-Length: {length}\r\n").unwrap(),
+        Length::True => write!(head, "Content-Length: {}\r\n", reply.body.len()).unwrap(),
     }
     head.push_str("\r\n");
     if stream.write_all(head.as_bytes()).is_err() || stream.write_all(&reply.body).is_err() {
         return;
     }
-    if reply.announced == Some(None) {
+    if reply.announced == Length::Endless {
         let spaces = vec![b' '; 1 << 16];
         // 2 GiB at most: a client without a cap would take it all.
         for _ in 0..(2_u64 << 30 >> 16) {

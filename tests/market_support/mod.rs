@@ -1,10 +1,6 @@
 //! What the tests of the market side share: the handed bodies, read once, and a small fleet that is reviewed end to end.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test that cannot set its scene has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test that cannot set its scene has failed")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -194,6 +190,11 @@ impl Scene {
         std::fs::write(path, bytes).unwrap();
     }
 
+    /// Takes a file away.
+    pub(crate) fn drop_file(&self, path: &Path) {
+        std::fs::remove_file(self.root.join(path)).unwrap();
+    }
+
     /// Writes the pages of the whole v2 body into a folder, each changed by some hand.
     pub(crate) fn put_pages(&self, data: &Path, folder: &str, change: impl Fn(String) -> String) {
         for page in files_below(data, &|name| name.starts_with("composed-v2-free")) {
@@ -241,8 +242,11 @@ impl Scene {
     pub(crate) fn review_with(&self, memory: &MarketMemory, now: DateTime<Utc>) -> Reviewed {
         let routes: serde_json::Map<String, serde_json::Value> =
             self.pools.iter().map(|(id, targets)| (id.clone(), serde_json::json!({ "targets": targets }))).collect();
-        let agents: serde_json::Map<String, serde_json::Value> =
-            self.pools.keys().map(|id| (id.clone(), serde_json::json!({ "model": format!("opencode-route/{id}") }))).collect();
+        let agents: serde_json::Map<String, serde_json::Value> = self
+            .pools
+            .keys()
+            .map(|id| (id.clone(), serde_json::json!({ "model": format!("opencode-route/{id}") })))
+            .collect();
         let config = serde_json::json!({ "experimental": { "model_routes": routes }, "agent": agents });
         self.put("opencode.jsonc", config.to_string());
         self.put("aliases.csv", aliases());

@@ -36,9 +36,10 @@ fn change_due(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Findin
     let bills = before.zip(after).map_or_else(String::new, |(before, after)| {
         format!("; bill {} -> {}", Unit::UsdPerMtok.show(before), Unit::UsdPerMtok.show(after))
     });
-    found.why = found
-        .why
-        .own(format!(": its list price changes on {}: {} -> {} (genai-prices){bills}", change.day, change.before, change.after));
+    found.why = found.why.own(format!(
+        ": its list price changes on {}: {} -> {} (genai-prices){bills}",
+        change.day, change.before, change.after
+    ));
     let days = (change.day - evidence.now.date_naive()).num_days();
     #[expect(clippy::cast_precision_loss, reason = "days of a few centuries")]
     let value = days as f64;
@@ -49,7 +50,8 @@ fn change_due(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Findin
 /// A list price on which the sources do not agree; its bill is unknown until they do.
 fn disputed(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
     let reason = member.bill.reason().filter(|reason| reason.starts_with("price disputed"))?;
-    let mut found = note(evidence, member, "price_disputed", &[SourceId::Catalogues, SourceId::Retirements, SourceId::Market]);
+    let mut found =
+        note(evidence, member, "price_disputed", &[SourceId::Catalogues, SourceId::Retirements, SourceId::Market]);
     found.why = found.why.own(format!(": {reason}; no bill rests on either"));
     Some(found)
 }
@@ -71,7 +73,10 @@ fn by_hour(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> 
     }
     let mut found = note(evidence, member, "price_by_hour", &[SourceId::Prices]);
     let others: Vec<String> = member.market.other_hours.iter().map(ToString::to_string).collect();
-    let text = format!(": its price depends on the hour ({} at others); its bill is that of the dearest, an upper bound", others.join(", "));
+    let text = format!(
+        ": its price depends on the hour ({} at others); its bill is that of the dearest, an upper bound",
+        others.join(", ")
+    );
     found.why = found.why.own(text);
     Some(found)
 }

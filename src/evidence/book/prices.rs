@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use rust_decimal::Decimal;
 
-use crate::vocabulary::{
-    ModelId, PriceRow, Prices, ProviderId, RememberedPrice, SourceId, next_change, prices_at,
-};
+use crate::vocabulary::{ModelId, PriceRow, Prices, ProviderId, RememberedPrice, SourceId, next_change, prices_at};
 
 /// Two prices within 5 % of the larger are the same price (DESIGN §14).
 pub(super) const TOLERANCE: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
@@ -135,18 +133,14 @@ impl Opinions {
     /// Everything said, by model.
     pub(super) fn by_model(&self) -> impl Iterator<Item = (&ModelId, OfModel<'_>)> {
         let models: std::collections::BTreeSet<&ModelId> = self.plain.keys().chain(self.dated.keys()).collect();
-        models
-            .into_iter()
-            .map(|model| (model, OfModel { plain: self.plain.get(model), dated: self.dated.get(model) }))
+        models.into_iter().map(|model| (model, OfModel { plain: self.plain.get(model), dated: self.dated.get(model) }))
     }
 }
 
 /// Whether a provider is the vendor of a model it lists.
 pub(super) fn is_vendor_of(provider: &ProviderId, model: &ModelId) -> bool {
     let vendor = VENDORS.iter().find(|(vendor, _)| *vendor == provider.as_str());
-    vendor.is_some_and(|(_, begins)| {
-        begins.is_empty() || begins.iter().any(|begin| model.as_str().starts_with(begin))
-    })
+    vendor.is_some_and(|(_, begins)| begins.is_empty() || begins.iter().any(|begin| model.as_str().starts_with(begin)))
 }
 
 /// One price out of the opinions on a model; `None` when nobody states one.
@@ -168,7 +162,9 @@ pub(super) fn settle(
     if vendor_lists > 1 || (vendor_lists == 1 && is_open) {
         opinions.retain(|(source, _)| *source != SourceId::Market);
     }
-    let order = |source: &SourceId| [SourceId::Prices, SourceId::Catalogues, SourceId::Retirements].iter().position(|s| s == source).unwrap_or(9);
+    let order = |source: &SourceId| {
+        [SourceId::Prices, SourceId::Catalogues, SourceId::Retirements].iter().position(|s| s == source).unwrap_or(9)
+    };
     opinions.sort_by_key(|(source, _)| order(source));
     let leading = opinions.first()?.1.clone();
     let agrees = |other: &Opinion| {

@@ -101,17 +101,17 @@ struct Constraint {
 #[derive(Deserialize, Debug, Clone, PartialEq, Default)]
 struct Units {
     /// Input.
-    #[serde(default)]
-    input_mtok: Loose<Tiered>,
+    #[serde(default, rename = "input_mtok")]
+    input: Loose<Tiered>,
     /// Output.
-    #[serde(default)]
-    output_mtok: Loose<Tiered>,
+    #[serde(default, rename = "output_mtok")]
+    output: Loose<Tiered>,
     /// Input read from cache.
-    #[serde(default)]
-    cache_read_mtok: Loose<Tiered>,
+    #[serde(default, rename = "cache_read_mtok")]
+    cache_read: Loose<Tiered>,
     /// Input written to cache.
-    #[serde(default)]
-    cache_write_mtok: Loose<Tiered>,
+    #[serde(default, rename = "cache_write_mtok")]
+    cache_write: Loose<Tiered>,
 }
 
 /// A price: a number, or a base with tiers that hold for all tokens once crossed.
@@ -199,7 +199,8 @@ pub(super) fn rows(body: &Body, note: &mut SourceNote) -> Result<Vec<PriceRow>, 
     };
     let mut rows = Vec::new();
     for (at, provider) in providers.into_iter().enumerate() {
-        let Loose::Value(Object(Provider { id: Loose::Value(id), models: Loose::Value(List(models)) })) = provider else {
+        let Loose::Value(Object(Provider { id: Loose::Value(id), models: Loose::Value(List(models)) })) = provider
+        else {
             body.reject(note, "", false, format!("provider {}: has no id or no models", at + 1));
             continue;
         };
@@ -248,7 +249,9 @@ fn row(provider: &ProviderId, model: Loose<Object<Model>>) -> Result<PriceRow, (
         }
         bands.extend(tiers);
     }
-    for Object(variant) in model.price_variants.lenient().map(|list| list.0).unwrap_or_default().into_iter().filter_map(Loose::lenient) {
+    for Object(variant) in
+        model.price_variants.lenient().map(|list| list.0).unwrap_or_default().into_iter().filter_map(Loose::lenient)
+    {
         bands.extend(variant_bands(variant).map_err(with_id)?);
     }
     let is_deprecated = model.deprecated.lenient().unwrap_or(false);
@@ -279,7 +282,7 @@ fn when(constraint: Loose<Object<Constraint>>) -> Result<PriceWhen, String> {
         (None, None) => None,
         _ => return Err("has a time without its other end".to_owned()),
     };
-    Ok(PriceWhen { from, hours, ..PriceWhen::default() })
+    Ok(PriceWhen { hours, from, ..PriceWhen::default() })
 }
 
 /// `HH:MM:SS` in UTC as minutes of the day.
@@ -291,13 +294,14 @@ fn clock(text: &str) -> Result<u32, String> {
 
 /// The prices below the first tier, and one band per tier.
 fn charged(units: Units, when: &PriceWhen) -> Result<(Prices, Vec<PriceBand>), String> {
-    let input = not_negative(units.input_mtok, "input_mtok")?;
-    let output = not_negative(units.output_mtok, "output_mtok")?;
-    let cache_read = not_negative(units.cache_read_mtok, "cache_read_mtok")?;
-    let cache_write = not_negative(units.cache_write_mtok, "cache_write_mtok")?;
+    let input = not_negative(units.input, "input_mtok")?;
+    let output = not_negative(units.output, "output_mtok")?;
+    let cache_read = not_negative(units.cache_read, "cache_read_mtok")?;
+    let cache_write = not_negative(units.cache_write, "cache_write_mtok")?;
     let four = [&input, &output, &cache_read, &cache_write];
     let prices = four.map(|price| price.as_ref().map(|price| price.base));
-    let mut starts: Vec<u64> = four.iter().filter_map(|p| p.as_ref()).flat_map(|p| p.tiers.iter().map(|t| t.0)).collect();
+    let mut starts: Vec<u64> =
+        four.iter().filter_map(|p| p.as_ref()).flat_map(|p| p.tiers.iter().map(|t| t.0)).collect();
     starts.sort_unstable();
     starts.dedup();
     let at = |price: &Option<Tiered>, start: u64| {

@@ -9,8 +9,8 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde::de::{IgnoredAny, MapAccess};
 
-use super::body::{Body, fetched_at, sidecar_of};
 use super::MILLION;
+use super::body::{Body, fetched_at, sidecar_of};
 use super::loose::{Entries, Kind, List, Loose, Object, day, not_negative, settle_zeros};
 use crate::vocabulary::{
     Digest, PriceBand, PriceWhen, Prices, ProviderId, RetirementRow, SourceId, SourceNote, SourceState,

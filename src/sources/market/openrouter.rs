@@ -138,14 +138,14 @@ struct Benchmarks {
 #[derive(Deserialize)]
 struct Indices {
     /// Intelligence.
-    #[serde(default)]
-    intelligence_index: Loose<f64>,
+    #[serde(default, rename = "intelligence_index")]
+    intelligence: Loose<f64>,
     /// Coding.
-    #[serde(default)]
-    coding_index: Loose<f64>,
+    #[serde(default, rename = "coding_index")]
+    coding: Loose<f64>,
     /// Agentic.
-    #[serde(default)]
-    agentic_index: Loose<f64>,
+    #[serde(default, rename = "agentic_index")]
+    agentic: Loose<f64>,
 }
 
 /// What a moving name stands for.
@@ -236,7 +236,7 @@ fn offer(row: Loose<Object<Row>>) -> Result<CatalogueOffer, (Option<String>, Str
 /// The indices that lie on the scale.
 fn indices(benchmarks: Benchmarks) -> BTreeMap<String, f64> {
     let Some(Object(found)) = benchmarks.artificial_analysis.lenient() else { return BTreeMap::new() };
-    [("intelligence", found.intelligence_index), ("coding", found.coding_index), ("agentic", found.agentic_index)]
+    [("intelligence", found.intelligence), ("coding", found.coding), ("agentic", found.agentic)]
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value.lenient()?)))
         .filter(|(_, points)| (0.0..=100.0).contains(points))
@@ -255,7 +255,9 @@ fn prices(pricing: Pricing, id: &str) -> Result<Charged, String> {
         return Ok((Prices::default(), Vec::new(), Some("0 without :free")));
     }
     let mut bands = Vec::new();
-    for Object(found) in pricing.overrides.lenient().map(|list| list.0).unwrap_or_default().into_iter().filter_map(Loose::lenient) {
+    for Object(found) in
+        pricing.overrides.lenient().map(|list| list.0).unwrap_or_default().into_iter().filter_map(Loose::lenient)
+    {
         bands.extend(band(found)?);
     }
     Ok((plain, bands, None))
@@ -309,6 +311,6 @@ fn band(found: Override) -> Result<Option<PriceBand>, String> {
 /// `HHMM` as minutes of the day.
 fn minutes(clock: f64) -> Option<u32> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a clock")]
-    let clock = (clock >= 0.0 && clock <= 2400.0 && clock.fract() <= 0.0).then_some(clock as u32)?;
+    let clock = ((0.0..=2400.0).contains(&clock) && clock.fract() <= 0.0).then_some(clock as u32)?;
     (clock % 100 < 60).then_some(clock / 100 * 60 + clock % 100)
 }

@@ -9,6 +9,7 @@ use super::{litellm, models_dev};
 use crate::vocabulary::{Prices, SourceState};
 
 /// A known price.
+#[expect(clippy::unnecessary_wraps, reason = "prices are known or not")]
 fn usd(text: &str) -> Option<rust_decimal::Decimal> {
     Some(text.parse().expect("a decimal"))
 }
