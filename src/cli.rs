@@ -42,14 +42,32 @@ pub enum Verb {
     Review(ReviewArgs),
     /// Bring market data and provider lists into the data folder; the only verb that asks servers for them
     Fetch(FetchArgs),
-    /// Print what every name of the market means and by what it was decided
-    Names(NamesArgs),
-    /// Print the page of a check: what it judges, how it decides, what to do
-    Explain {
-        /// latest-model, best-per-pool, right-sizing or structure
-        #[arg(value_name = "CHECK")]
-        topic: String,
-    },
+    /// Print the page of a check, what a code means, or a pool as the router resolves it
+    Explain(ExplainArgs),
+    /// List every config file in layer order with what it gave, how fresh each source is, and which names were not matched
+    Doctor(DoctorArgs),
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// latest-model, best-per-pool, right-sizing or structure; a code such as `dead_weight`; or the name of a pool
+    #[arg(value_name = "CHECK|CODE|POOL")]
+    pub topic: String,
+    /// The instruction file, for pools
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The instruction file: settings and policy
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+    /// Print the match table instead: what every name of the market means and by what it was decided
+    #[arg(long)]
+    pub names: bool,
 }
 
 /// Flags of `review`.
@@ -78,14 +96,6 @@ pub struct FetchArgs {
     /// Take a body that lost more rows than `market.coverage` allows
     #[arg(long)]
     pub accept_fewer: bool,
-}
-
-/// Flags of `names`.
-#[derive(Debug, Args)]
-pub struct NamesArgs {
-    /// The instruction file: settings and policy
-    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
-    pub instructions: PathBuf,
 }
 
 /// How a run ends. When several apply the order is 2, 1, 10, 3, 0.

@@ -17,6 +17,6 @@ pub mod windows;
 
 pub use outside::Surroundings;
 pub use pool::{
-    CandidateEvidence, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness, Requirements,
-    Successor, TierNumbers,
+    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
+    Requirements, Shadow, Successor, TierNumbers,
 };

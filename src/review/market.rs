@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use super::gather::{identity, settle, shown};
+use super::gather::{identity, settle};
 use crate::evidence::offers::merge;
 use crate::history::{MarketEvent, MarketMemory};
 use crate::identity::Identity;
@@ -13,6 +13,7 @@ use crate::settings::Settings;
 use crate::sources::market::{
     artificial_analysis, genai_prices, litellm, models_dev, openrouter, provider_list, retirement_list,
 };
+use crate::sources::pools::layers::shown;
 use crate::vocabulary::{
     CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderId, ProviderList, RetirementRow, SourceId, SourceNote,
     SourceState,

@@ -46,6 +46,8 @@ pub enum Kind {
     EnvName,
     /// A list of `Name: value`.
     Headers,
+    /// A list of paths.
+    Paths,
 }
 
 impl fmt::Display for Kind {
@@ -68,6 +70,7 @@ impl fmt::Display for Kind {
             Self::Url => f.write_str("an address with http:// or https://"),
             Self::EnvName => f.write_str("the name of an environment variable"),
             Self::Headers => f.write_str("a list of \"Name: value\""),
+            Self::Paths => f.write_str("a list of paths"),
         }
     }
 }
@@ -102,6 +105,7 @@ impl Kind {
             Value::List(items) => match self {
                 Self::Ids => items.iter().all(is_id),
                 Self::Headers => items.iter().all(|item| matches!(&item.value, Value::Text(text) if is_header(text))),
+                Self::Paths => items.iter().all(is_path),
                 _ => false,
             },
             Value::Nothing | Value::Group(_) => false,
@@ -140,6 +144,11 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+/// Whether a list item is a path.
+pub(super) fn is_path(node: &Node) -> bool {
+    matches!(&node.value, Value::Text(text) if Kind::Path.holds_text(text))
 }
 
 /// An instant of RFC 3339, in UTC.

@@ -2,12 +2,14 @@
 //! Plain values. Nothing here knows a source, a check or an output.
 
 mod finding;
+mod inspect;
 mod names;
 mod proposal;
 mod report;
 mod sentence;
 
 pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
+pub use inspect::{DoctorView, LayerView, MemberView, PoolView, RotationView, ViolationView};
 pub use names::NameRow;
 pub use proposal::{
     Bar, BarTerm, Change, Condition, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal, Reviewer, Rollback,
