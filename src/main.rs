@@ -7,6 +7,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
@@ -20,12 +21,20 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let drawn = AtomicU64::new(u64::MAX);
+    let is_drawn = std::io::stderr().is_terminal() && !cli.quiet;
+    let progress = |store: &str, done: u64, total: u64| {
+        if is_drawn {
+            draw(&drawn, store, done, total);
+        }
+    };
     let around = Surroundings {
         clock: &chrono::Utc::now,
         colour,
+        progress: &progress,
         variable: &|name| std::env::var_os(name)?.into_string().ok(),
         sleep: &std::thread::sleep,
-        progress: &progress,
+        doing: &doing,
     };
     match run(&cli, &around) {
         Ok(answer) => print(&answer),
@@ -38,9 +47,22 @@ fn main() -> ExitCode {
 }
 
 /// Shows what is being done, where stderr is a terminal; the next line replaces it.
-fn progress(message: &str) {
+fn doing(message: &str) {
     if std::io::stderr().is_terminal() {
         eprint!("\r\x1b[K{}\r", one_line(message));
+    }
+}
+
+/// Draws how far a store has been read, once per percent; at the end the line is wiped.
+fn draw(drawn: &AtomicU64, store: &str, done: u64, total: u64) {
+    let percent = done.saturating_mul(100).checked_div(total).unwrap_or(100).min(100);
+    if drawn.swap(percent, Ordering::Relaxed) == percent {
+        return;
+    }
+    if percent == 100 {
+        eprint!("\r\x1b[2K");
+    } else {
+        eprint!("\r\x1b[2Kreading {} {percent} %", one_line(store));
     }
 }
 

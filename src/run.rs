@@ -1,5 +1,7 @@
 //! What each verb does, from settings to what is printed. Prints nothing itself; the clock comes from outside.
 
+mod sessions;
+
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
@@ -39,14 +41,20 @@ pub struct Surroundings<'a> {
     /// Waits.
     pub sleep: &'a dyn Fn(std::time::Duration),
     /// Shows what is being done; says nothing where stderr is no terminal.
-    pub progress: &'a dyn Fn(&str),
+    pub doing: &'a dyn Fn(&str),
+    /// Called while session stores are read: store, bytes done, bytes in all.
+    pub progress: &'a (dyn Fn(&str, u64, u64) + Sync),
 }
 
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
+        Verb::Review(_) if cli.format == Format::Csv => {
+            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; `review` prints human or json")))
+        }
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
+        Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
     }
@@ -64,14 +72,14 @@ fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<A
         clock: around.clock,
         sleep: around.sleep,
         variable: around.variable,
-        progress: around.progress,
+        progress: around.doing,
     };
     let done = fetch::run(&cli.workspace, &settings, &jobs, (args.force, args.accept_fewer), &outside);
     let failed = done.iter().filter(|fetched| fetched.is_failed());
     let warnings: Vec<String> = failed.map(fetch::Fetched::line).collect();
     let code = if warnings.len() == done.len() { ExitCode::Failed } else { ExitCode::Finished };
     let text = match (cli.quiet, cli.format) {
-        (true, _) => String::new(),
+        (true, _) | (false, Format::Csv) => String::new(),
         (false, Format::Human) => {
             let fine = done.iter().filter(|fetched| !fetched.is_failed());
             fine.map(|fetched| outputs::text::own(&fetched.line(), outputs::text::Place::Terminal) + "\n").collect()
@@ -152,7 +160,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
     let store = Store::open(&cli.workspace, &settings.reports, &settings.log).map_err(Failure::Failed)?;
     let run = clock.run_id();
     let mut warnings: Vec<String> = note(&Cadence::start(&run, started), &store)?;
-    let outcome = audit(cli, args, &settings, &store, config, clock, around.colour);
+    let outcome = audit(cli, args, &settings, &store, config, clock, around);
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
@@ -185,11 +193,12 @@ fn audit(
     store: &Store,
     config: Canonical,
     clock: Clock,
-    colour: bool,
+    Surroundings { colour, progress, .. }: &Surroundings<'_>,
 ) -> anyhow::Result<Answer> {
     let (file, warning) = outputs::read_market(store)?;
     let before = file.before(&clock.run_id()).clone();
-    let gathered = gather(&cli.workspace, settings, config, &before, clock.now);
+    let mut gathered = gather(&cli.workspace, settings, config, &before, clock.now);
+    let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
@@ -199,9 +208,11 @@ fn audit(
     }
     let mut warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
     warnings.extend(warning);
+    outputs::sessions::keep(store, &days)?;
+    warnings.extend(lost);
     let text = match (cli.quiet, cli.format) {
-        (true, _) => String::new(),
-        (false, Format::Human) => outputs::terminal::render(&reviewed.report, colour),
+        (true, _) | (false, Format::Csv) => String::new(),
+        (false, Format::Human) => outputs::terminal::render(&reviewed.report, *colour),
         (false, Format::Json) => outputs::json::run_json(&reviewed.report),
     };
     Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })

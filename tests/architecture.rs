@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("checks", &["vocabulary", "ring", "evidence", "verdict", "settings"]),
     ("change", &["vocabulary", "ring", "verdict"]),
     ("history", &["vocabulary", "verdict"]),
-    ("outputs", &["vocabulary", "verdict", "history", "change", "store"]),
+    ("outputs", &["vocabulary", "verdict", "history", "change", "rollup", "store"]),
     (
         "review",
         &[
@@ -47,7 +47,24 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("fetch", &["vocabulary", "settings", "sources"]),
     ("cli", &[]),
-    ("run", &["cli", "fetch", "settings", "schedule", "review", "outputs", "history", "checks", "store"]),
+    (
+        "run",
+        &[
+            "vocabulary",
+            "cli",
+            "fetch",
+            "settings",
+            "schedule",
+            "sources",
+            "identity",
+            "rollup",
+            "review",
+            "outputs",
+            "history",
+            "checks",
+            "store",
+        ],
+    ),
     ("main", &["cli", "run", "outputs"]),
 ];
 
@@ -80,10 +97,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli", "main"]),
     ("comrak", &["outputs"]),
     ("cron", &["schedule"]),
-    ("csv", &["identity", "sources"]),
-    ("globset", &["ring", "settings"]),
+    ("csv", &["identity", "outputs", "rollup", "sources"]),
+    ("globset", &["ring", "settings", "sources"]),
     ("jsonc_parser", &["change", "sources"]),
+    ("memchr", &["sources"]),
     ("polars", &["rollup"]),
+    ("polars_io", &["rollup"]),
+    ("postcard", &["sources"]),
+    ("rusqlite", &["sources"]),
     ("serde", &["fetch", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
@@ -110,6 +131,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("similar", &["change"]),
     ("ureq", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
+    ("zstd", &["sources"]),
 ];
 
 /// A word of the source → the rooms that may say it, and why not the others.

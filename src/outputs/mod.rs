@@ -7,6 +7,7 @@ pub mod json;
 pub mod log;
 pub mod names;
 pub mod proposals;
+pub mod sessions;
 pub mod terminal;
 pub mod text;
 mod view;

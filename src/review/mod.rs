@@ -9,6 +9,7 @@ mod memory;
 pub mod names;
 mod pools;
 mod proposals;
+pub mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

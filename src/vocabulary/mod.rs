@@ -1,6 +1,7 @@
 //! The words every room shares: ids, numbers with their three states, prices, source rows and digests.
 //! Nothing here reads a file, knows the clock or depends on another room.
 
+mod calls;
 mod digest;
 mod fleet;
 mod ids;
@@ -10,15 +11,16 @@ mod prices;
 mod quota;
 mod rows;
 
+pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
 pub use fleet::{ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, ProviderRule, RouteOverride, TuningNote};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use place::{ConfigFile, Place};
-pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, next_change, prices_at};
+pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, as_number, next_change, prices_at};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
     Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, ListedEnd, MarketModel, Outcome, PriceRow,
     ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection,
-    SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    SitterEvent, SitterRow, SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
 };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Timelike as _, Utc, Weekday};
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive as _;
 use serde::{Deserialize, Serialize};
 
 /// Prices in USD per million tokens. `None` is unknown; 0 is free.
@@ -49,6 +50,11 @@ impl Prices {
         };
         close(self.input, other.input) && close(self.output, other.output)
     }
+}
+
+/// A price as a number to reckon with; decimals end here.
+pub fn as_number(usd: Option<Decimal>) -> Option<f64> {
+    usd.and_then(|usd| usd.to_f64())
 }
 
 impl fmt::Display for Prices {
