@@ -15,7 +15,7 @@ use pool_review::identity::Identity;
 use pool_review::ring::{Catalogue, ResolvedRing, RingInput};
 use pool_review::settings::Settings;
 use pool_review::sources::pools::opencode;
-use pool_review::vocabulary::{CatalogueOffer, ConfigFile, Prices, ProviderId, TargetRef};
+use pool_review::vocabulary::{CatalogueOffer, ConfigFile, ProviderId, TargetRef};
 
 /// Pools.
 const POOLS: usize = 2_000;
@@ -43,16 +43,11 @@ fn offers() -> Vec<CatalogueOffer> {
         let id = id(model);
         let (provider, id) = id.split_once('/').unwrap();
         CatalogueOffer {
-            provider: ProviderId::new(provider),
-            id: id.to_owned(),
-            canonical: None,
-            released: None,
             efforts: ["low", "medium", "high", "max"].map(str::to_owned).to_vec(),
             tools: true,
             open_weights: model.is_multiple_of(2),
             context: Some(200_000),
-            status: None,
-            prices: Prices::default(),
+            ..CatalogueOffer::new(ProviderId::new(provider), id.to_owned())
         }
     };
     (0..MODELS).map(offer).collect()

@@ -43,8 +43,8 @@ impl Catalogue {
             let entry = CatalogueEntry {
                 variants: offer.efforts.clone(),
                 enabled: true,
-                tools: Some(offer.tools),
-                open_weights: Some(offer.open_weights),
+                tools: offer.is_described.then_some(offer.tools),
+                open_weights: offer.is_described.then_some(offer.open_weights),
                 context: offer.context,
             };
             catalogue.add(&offer.provider, &offer.id, entry);
