@@ -10,6 +10,7 @@ pub mod rates;
 pub mod retire;
 pub mod speed;
 pub mod standing;
+pub mod statistics;
 pub mod weights;
 pub mod windows;
 

@@ -4,6 +4,7 @@
 mod digest;
 mod ids;
 mod known;
+mod looks;
 mod place;
 mod quota;
 mod rows;
@@ -11,6 +12,7 @@ mod rows;
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
+pub use looks::LookMemory;
 pub use place::{ConfigFile, Place};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
