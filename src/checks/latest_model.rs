@@ -10,7 +10,7 @@ use crate::evidence::retire::{RetireCode, RetireFacts, RetireParams, retire_flag
 use crate::evidence::{CandidateEvidence, MemberEvidence, PoolEvidence, Successor};
 use crate::settings::Settings;
 use crate::verdict::{Finding, Intent, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
-use crate::vocabulary::{CheckId, RouteDef, SourceId};
+use crate::vocabulary::{CheckId, Effort, RouteDef, SourceId};
 
 /// Judges one pool.
 pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
@@ -133,18 +133,16 @@ fn way_out(
     }
 }
 
-/// Findings of the candidates that would matter: one per model, its best effort; only the one that saves most is proposed.
+/// Findings of the candidates that would matter: one per model; only the one that saves most is proposed.
 fn candidates(evidence: &PoolEvidence, settings: &Settings, fit: &Fit) -> Vec<Finding> {
     let mut best: BTreeMap<&str, (&CandidateFit, &CandidateEvidence)> = BTreeMap::new();
     for (judged, candidate) in fit.candidates.iter().zip(&evidence.market.candidates) {
-        if !matches!(judged.code, FitCode::NotAFit | FitCode::Unrated) {
-            let model = judged.id.split('@').next().unwrap_or_default();
-            let slot = best.entry(model).or_insert((judged, candidate));
-            let rank =
-                |(judged, candidate): &(&CandidateFit, &CandidateEvidence)| (judged.code, loss(evidence, candidate));
-            if before(rank(&(judged, candidate)), rank(slot)) {
-                *slot = (judged, candidate);
-            }
+        if matches!(judged.code, FitCode::NotAFit | FitCode::Unrated) {
+            continue;
+        }
+        let slot = best.entry(model_of(&judged.id)).or_insert((judged, candidate));
+        if (judged.code, effort_rank(evidence, judged)) < (slot.0.code, effort_rank(evidence, slot.0)) {
+            *slot = (judged, candidate);
         }
     }
     let mut named: Vec<_> = best.into_values().collect();
@@ -165,9 +163,18 @@ fn candidates(evidence: &PoolEvidence, settings: &Settings, fit: &Fit) -> Vec<Fi
         .collect()
 }
 
-/// Whether one rank (code, loss) comes before another.
-fn before(a: (FitCode, f64), b: (FitCode, f64)) -> bool {
-    a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).is_lt()
+/// The model of `model@effort`.
+fn model_of(id: &str) -> &str {
+    id.split('@').next().unwrap_or_default()
+}
+
+/// Which effort of a model is named, of those that fit: the lead's own, else the lowest. A bill per token does not see what
+/// more effort costs in tokens and time, so a higher one is never preferred for free.
+fn effort_rank(evidence: &PoolEvidence, judged: &CandidateFit) -> (bool, Option<usize>) {
+    let effort = |id: &str| Effort::new(id.split('@').nth(1).unwrap_or_default());
+    let own = effort(&judged.id);
+    let is_other = evidence.lead().is_none_or(|lead| effort(&lead.model_effort) != own);
+    (is_other, own.height())
 }
 
 /// The market loss of a task on a candidate; a candidate that fits has a bill and a standing.

@@ -13,7 +13,7 @@ use super::pool::{
     TierNumbers,
 };
 use super::standing::{Rated, Standings, TaskShape, standings};
-use super::windows::{MemberOf, MemberWindows, WindowRules};
+use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
 use crate::identity::Identity;
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{
@@ -219,7 +219,7 @@ fn shape(tier: &TierNumbers) -> TaskShape {
     TaskShape { cache_share: tier.cache_share, input_per_output: tier.input_per_output }
 }
 
-/// How a model at an effort could be called by the pool; `None` when no offer takes that effort, so that the pair is no choice.
+/// How a model at an effort could be called by the pool, on a home that is paid already before a metered one; `None` when no offer takes that effort, so that the pair is no choice.
 fn way_in(world: &World<'_>, input: &PoolInput<'_>, model: &ModelId, effort: &Effort) -> Option<WayIn> {
     if world.blacklisted.contains(model) {
         return Some(WayIn { excluded_by: Some("the config's blacklist".to_owned()), ..WayIn::default() });
@@ -229,9 +229,11 @@ fn way_in(world: &World<'_>, input: &PoolInput<'_>, model: &ModelId, effort: &Ef
     if taking.is_empty() {
         return offers.is_empty().then(WayIn::default);
     }
+    let is_paid_already = |offer: &Offer| world.homes.get(&offer.provider).is_some_and(|facts| facts.is_flat);
+    let (paid, metered): (Vec<&Offer>, Vec<&Offer>) = taking.iter().partition(|offer| is_paid_already(offer));
     let mut way = WayIn::default();
     let mut incapable = 0;
-    for offer in &taking {
+    for offer in paid.into_iter().chain(metered) {
         let Some((target, home, broken)) = ask_policy(world, input, model, effort, offer) else { continue };
         match broken.first() {
             None if way.target.is_none() => way.target = Some((target, home)),
@@ -367,9 +369,14 @@ fn with_speeds(
     members.into_iter().map(|member| MemberEvidence { speed: speeds.remove(&member.key), ..member }).collect()
 }
 
-/// A member's windows. Its model is matched with scopes under its canonical name and as the provider spells it.
+/// A member's windows. Its model is matched with scopes under its canonical name and as the provider spells it. A provider
+/// that belongs to no home of the settings may draw on anything: its windows are unknown, not absent.
 fn windows(world: &World<'_>, member: &RingMember) -> MemberWindows {
     let facts = world.homes.get(&member.target.provider);
+    if facts.is_none() {
+        let standing = Standing::Unknown("its provider belongs to no home of the settings".to_owned());
+        return MemberWindows { standing, ..MemberWindows::from_windows(member.key.to_string(), None, Vec::new()) };
+    }
     let spellings = [member.key.model.as_str(), member.target.model.as_str()];
     let of = MemberOf {
         key: member.key.to_string(),

@@ -97,10 +97,6 @@ pub struct Book {
     unmatched: Vec<(SourceId, String, Option<String>)>,
 }
 
-/// Efforts from lowest to highest, for the row that stands in for an unset one.
-const EFFORT_ORDER: [&str; 9] =
-    ["non-reasoning", "none", "minimal", "low", "medium", "reasoning", "high", "xhigh", "max"];
-
 impl Book {
     /// Joins market rows, offers and retirements under canonical models.
     pub fn build(
@@ -196,8 +192,9 @@ impl Book {
         if !effort.is_default() {
             return None;
         }
-        let height = |effort: &Effort| EFFORT_ORDER.iter().position(|known| *known == effort.as_str());
-        rows.iter().max_by_key(|(effort, _)| height(effort)).map(|(_, row)| RowView { row, is_imputed: rows.len() > 1 })
+        rows.iter()
+            .max_by_key(|(effort, _)| effort.height())
+            .map(|(_, row)| RowView { row, is_imputed: rows.len() > 1 })
     }
 
     /// Every model and effort the market knows, sorted.

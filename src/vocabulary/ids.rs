@@ -86,6 +86,13 @@ impl Effort {
     pub fn is_default(&self) -> bool {
         self.0 == "default"
     }
+
+    /// Where it stands from lowest to highest; `None` of a word that is no known effort.
+    pub fn height(&self) -> Option<usize> {
+        const ORDER: [&str; 9] =
+            ["non-reasoning", "none", "minimal", "low", "medium", "reasoning", "high", "xhigh", "max"];
+        ORDER.iter().position(|known| *known == self.0)
+    }
 }
 
 /// A member's identity for evidence and proposals: `model@effort#home` (methods §1).
