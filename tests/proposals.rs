@@ -141,7 +141,7 @@ fn every_kind_on_every_config_is_valid_says_one_thing_everywhere_and_git_takes_i
             };
             assert_valid(&validator, &made.to_json());
             assert_invariants(&made);
-            assert_eq!(git_blob(&scratch.apply(&file, &made.change.patch.text)), made.change.patch.result_blob);
+            assert_eq!(git_blob(&scratch.apply(&file, &made.change.config().unwrap().patch.text)), made.change.config().unwrap().patch.result_blob);
             kinds.insert(made.kind.clone());
         }
     }
@@ -392,7 +392,8 @@ fn hostile_and_endless_names_still_make_a_valid_proposal() {
     let made = proposal(&config(), &finding, &context(&[])).unwrap();
     assert_valid(&validator(), &made.to_json());
     assert!(made.title.starts_with("main: retire ⟨202E⟩evil⟨000A⟩<b>xxx") && made.title.ends_with('…'));
-    assert!(made.change.human.starts_with("Take out ⟨001B⟩[31myyy") && made.change.human.ends_with('…'));
+    let human = &made.change.config().unwrap().human;
+    assert!(human.starts_with("Take out ⟨001B⟩[31myyy") && human.ends_with('…'));
     assert_eq!((made.subject.chars().count(), made.counterpart.chars().count()), (300, 300));
     let nobody = Finding { subject: String::new(), ..retirement() };
     assert_eq!(proposal(&config(), &nobody, &context(&[])).unwrap().subject, "main", "about the pool itself");

@@ -3,8 +3,11 @@
 pub mod assemble;
 pub mod attribution;
 pub mod book;
+pub mod cells;
 pub mod fit;
 pub mod front;
+pub mod own;
+pub mod pairs;
 mod pool;
 pub mod rates;
 pub mod retire;

@@ -11,10 +11,10 @@ mod settle;
 
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent};
-pub use compare::{compare, run_facts};
+pub use compare::{SeenNow, compare, run_facts};
 pub use facts::{
     Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,
 };
 pub use ledger::{Event, Ledger, Past};
-pub use looks::{LookRules, LookState, LookStep, ReverseFacts, look, reverse_rule};
-pub use settle::{Settlement, settle_proposals};
+pub use looks::{LookFact, LooksFact};
+pub use settle::{Fate, Settlement, settle_proposals};

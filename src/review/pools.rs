@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::Memory;
 use super::gather::Gathered;
+use crate::change::METHODS;
 use crate::evidence::assemble::PoolInput;
 use crate::evidence::{Requirements, TierNumbers};
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingInput, Rule};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
-    CheckId, Consumer, ConsumerTarget, FleetConfig, PoolId, RouteDef, RouteTarget, Selection, SourceId, TargetKind,
+    Consumer, ConsumerTarget, Digest, FleetConfig, PoolId, RouteDef, RouteTarget, Selection, SourceId, TargetKind,
     TargetRef, Tier,
 };
 
@@ -121,11 +122,20 @@ pub(super) fn input<'a>(
         consumers: consumers_of(id, all, &gathered.config),
         consumer_files: gathered.config.files.iter().map(|file| file.path.clone()).collect(),
         faults_of_nested: faults_of_others(id, all),
-        seen_before: memory.seen(id, CheckId::BestPerPool),
+        seen_before: memory.seen(id, digest_of(gathered, SourceId::Quotas).as_deref()),
         missing_before: memory.missing(id, digest_of(gathered, SourceId::Catalogues).as_deref()),
+        looks: memory.looks(id, &look_basis(planned, gathered)),
+        landed: memory.landed(id),
         tier: tier_numbers(settings, planned.tier),
         requirements: rule.map(requirements).unwrap_or_default(),
     }
+}
+
+/// What the looks of a pool rest on: the definition, the method and the index version. A change of any starts them again.
+pub(super) fn look_basis(planned: &Planned, gathered: &Gathered) -> String {
+    let subtree = planned.ring.as_ref().map_or_else(|_| String::new(), |ring| ring.subtree_digest().to_string());
+    let basis = json!([subtree, METHODS, gathered.index_version]);
+    Digest::of_json(&basis).to_string()
 }
 
 /// The digest of a source of this run.
@@ -183,6 +193,7 @@ fn tier_numbers(settings: &Settings, (tier, is_assumed): (Tier, bool)) -> TierNu
         tier,
         is_assumed,
         stake_usd: numbers.stake_usd,
+        minute_usd: numbers.minute_usd,
         floor: numbers.floor,
         index_mix: numbers.index_mix.clone(),
         cache_share: numbers.cache_share,

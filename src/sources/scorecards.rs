@@ -6,7 +6,9 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::table::{self, Cells, Columns, TableFile, effort, quoted, rows_of};
-use crate::vocabulary::{HomeId, Outcome, PoolId, ProviderId, ScorecardRow, SourceId, SourceNote};
+use crate::vocabulary::{
+    HomeId, JudgeScore, Outcome, PoolId, ProviderId, ScorecardRow, SourceId, SourceNote, TaskTokens,
+};
 
 /// The columns of a scorecards file.
 const COLUMNS: Columns = Columns {
@@ -89,14 +91,16 @@ pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<ScorecardRow
 
 /// One row, or what is wrong with it.
 fn parse(cells: &Cells, now: DateTime<Utc>) -> Result<Parsed, String> {
-    if cells.number("score")?.is_some_and(|score| score > 100.0) {
+    let score = cells.number("score")?;
+    if score.is_some_and(|score| score > 100.0) {
         return Err("score is above 100".to_owned());
     }
     let stated = cells.word("outcome", &OUTCOMES)?.ok_or("outcome is empty")?;
     let basis = cells.word("basis", &BASES)?.unwrap_or("unknown");
     let kind = cells.word("failure_kind", &FAILURE_KINDS)?;
     let cost = cells.number("cost_usd")?;
-    let used_nothing = uses_no_tokens(cells)?;
+    let tokens = tokens(cells)?;
+    let used_nothing = tokens == Some(TaskTokens::default());
     let row = ScorecardRow {
         task_id: cells.needed("task_id")?.to_owned(),
         attempt: cells.whole("attempt", 1)?.unwrap_or(1),
@@ -109,7 +113,11 @@ fn parse(cells: &Cells, now: DateTime<Utc>) -> Result<Parsed, String> {
         task_class: cells.text("task_class").unwrap_or("unclassified").to_owned(),
         outcome: outcome(stated, basis, kind),
         duration_s: cells.number("duration_s")?,
+        is_cut_off: kind == Some("timeout"),
+        tokens,
         cost_usd: cost.filter(|cost| *cost > 0.0 || used_nothing),
+        epoch: cells.text("epoch").map(str::to_owned),
+        judged: judged(basis, cells.text("judge"), score),
         place: cells.place.clone(),
     };
     let is_scored = matches!(row.outcome, Outcome::Success | Outcome::Failure);
@@ -138,17 +146,22 @@ fn outcome(stated: &str, basis: &str, kind: Option<&str>) -> Outcome {
     }
 }
 
-/// Whether the row states token counts and all are 0. Only then is a cost of 0 believed: a subscription bills 0 for real work.
-fn uses_no_tokens(cells: &Cells) -> Result<bool, String> {
-    let mut stated = 0;
-    let mut used = false;
-    for column in TOKENS {
-        if let Some(tokens) = cells.whole(column, 0)? {
-            stated += 1;
-            used |= tokens > 0;
-        }
+/// The token counts of a row; a kind that is not stated beside others that are is 0. Only a row that states counts, all of
+/// them 0, is believed to have cost nothing: a subscription bills 0 for real work.
+fn tokens(cells: &Cells) -> Result<Option<TaskTokens>, String> {
+    let mut counts = [None; TOKENS.len()];
+    for (count, column) in counts.iter_mut().zip(TOKENS) {
+        *count = cells.whole(column, 0)?;
     }
-    Ok(stated > 0 && !used)
+    let [input, cache_read, cache_write, output] = counts.map(Option::unwrap_or_default);
+    let is_stated = counts.iter().any(Option::is_some);
+    Ok(is_stated.then_some(TaskTokens { input, cache_read, cache_write, output }))
+}
+
+/// The score of a model judge. Whoever is not named counts as one judge.
+fn judged(basis: &str, judge: Option<&str>, score: Option<f64>) -> Option<JudgeScore> {
+    let score = score.filter(|_| basis == "judge")?;
+    Some(JudgeScore { judge: judge.unwrap_or("unnamed").to_owned(), score })
 }
 
 /// The rows without repeated (task, attempt) pairs. Of equal rows one is used; of rows that contradict each other none

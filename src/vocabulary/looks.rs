@@ -16,3 +16,22 @@ pub struct LookMemory {
     /// Whether a proposal is open.
     pub is_open: bool,
 }
+
+/// A comparison in one direction: what is argued, about whom, against whom. The axis of the two sides and the direction
+/// follow from it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LookKey {
+    /// The finding's code.
+    pub code: String,
+    /// Whom it is about.
+    pub subject: String,
+    /// The other side, or the class, or empty.
+    pub counterpart: String,
+}
+
+impl LookKey {
+    /// A key from its parts.
+    pub fn new(code: &str, subject: &str, counterpart: &str) -> Self {
+        Self { code: code.to_owned(), subject: subject.to_owned(), counterpart: counterpart.to_owned() }
+    }
+}

@@ -12,11 +12,11 @@ mod rows;
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
-pub use looks::LookMemory;
+pub use looks::{LookKey, LookMemory};
 pub use place::{ConfigFile, Place};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
-    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, MarketModel, Outcome, Prices, QuotaHome,
+    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, JudgeScore, MarketModel, Outcome, Prices, QuotaHome,
     QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
-    SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    SpeedRow, TargetKind, TaskTokens, UnknownKey, WeightDef, WindowStatus,
 };

@@ -6,7 +6,7 @@ use pool_review::evidence::statistics::claim::{ClaimInput, claim};
 use pool_review::evidence::statistics::cost::{TaskCost, Worth, loss};
 use pool_review::evidence::statistics::discovery::fdr_prefix;
 use pool_review::evidence::statistics::pair::{
-    PairBars, PairSide, PairVerdict, PreviousLook, mde, pair_decision, regret, rows_needed,
+    PairBars, PairSide, PairVerdict, PreviousLook, mde, p_noninferior, pair_decision, regret, rows_needed,
 };
 use pool_review::evidence::statistics::picks::{PickMember, three_picks};
 use pool_review::evidence::statistics::shares::{
@@ -16,7 +16,7 @@ use pool_review::evidence::statistics::sizing::{
     ClassSide, EqualLimits, Sized, SizingLimits, interchangeable, over_powered, speed_spread, under_powered,
 };
 use pool_review::evidence::statistics::trial::{TrialInput, value_of_test};
-use pool_review::history::{LookRules, LookState, ReverseFacts, look, reverse_rule};
+use pool_review::evidence::statistics::looks::{LookRules, LookState, ReverseFacts, look, reverse_rule};
 use pool_review::verdict::Verdict;
 use pool_review::vocabulary::LookMemory;
 use serde_json::{Map, Value, json};
@@ -68,11 +68,12 @@ pub(crate) fn pair(input: &Value) -> Value {
     let (lead, other) = (side(&input["lead"]), side(&input["alternative"]));
     let got = pair_decision(&lead, &other, worth(input), &PairBars::default(), previous);
     let (lo, hi) = got.money.interval_90();
+    let p_noninferior = p_noninferior(&lead, &other, &PairBars::default());
     let word = PairVerdict::as_str;
     json!({
         "epsilon_usd": got.money.epsilon, "excess_regret_share": got.money.excess_share(),
         "excess_regret_usd": got.money.excess_regret, "loss_alternative": got.money.loss_alternative,
-        "loss_lead": got.money.loss_lead, "mde_pp": got.mde * 100.0, "p_noninferior": got.p_noninferior,
+        "loss_lead": got.money.loss_lead, "mde_pp": got.mde * 100.0, "p_noninferior": p_noninferior,
         "p_positive": got.money.p_positive, "p_saving": got.money.p_saving, "rate_alternative": got.rate_alternative,
         "rate_lead": got.rate_lead, "reasons": got.reasons, "regret_usd": got.money.regret, "saving_hi90": hi,
         "saving_lo90": lo, "saving_usd": got.money.saving, "sd_usd": got.money.sd, "verdict": word(got.verdict),

@@ -92,7 +92,7 @@ pub(super) fn shrunk(variance: f64, assumed: f64, n: f64, rows0: f64) -> f64 {
 }
 
 /// The median of some values, which end up sorted; the mean of the middle two when their number is even.
-pub(super) fn median(values: &mut [f64]) -> Option<f64> {
+pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {

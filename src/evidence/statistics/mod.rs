@@ -10,6 +10,7 @@ pub mod discovery;
 pub mod drift;
 pub mod duration;
 pub mod gamma;
+pub mod looks;
 pub mod mix;
 pub mod normal;
 pub mod pair;

@@ -236,8 +236,8 @@ pub struct PairDecision {
     pub rate_alternative: f64,
     /// The money at the stake.
     pub money: Money,
-    /// P(R_B − R_A > −3 points), exact.
-    pub p_noninferior: f64,
+    /// P(R_B − R_A > −3 points), exact; `None` when money and counts decided without it.
+    pub p_noninferior: Option<f64>,
     /// Minimum detectable effect, as a fraction.
     pub mde: f64,
     /// Verdict at half the stake.
@@ -252,9 +252,8 @@ pub struct PairDecision {
     pub reasons: Vec<&'static str>,
 }
 
-/// `[fn pair_decision]`: floors, then money and counts, then the stake guard, then the cap for what is unknown.
-///
-/// The exact integral of the guard is the only slow step; nothing else waits for it.
+/// `[fn pair_decision]`: floors, then money and counts, then the stake guard, then the cap for what is unknown. The exact
+/// integral of the guard is the only slow step: it is taken where it can change the verdict.
 pub fn pair_decision(
     lead: &PairSide,
     other: &PairSide,
@@ -262,26 +261,13 @@ pub fn pair_decision(
     bars: &PairBars,
     previous: Option<PreviousLook>,
 ) -> PairDecision {
-    let p_noninferior = p_diff(lead.rate, other.rate, -bars.guard_margin);
-    decide(lead, other, worth, bars, previous, p_noninferior)
-}
-
-/// The same where the exact guard is known already, or where nobody asks for it.
-pub fn decide(
-    lead: &PairSide,
-    other: &PairSide,
-    worth: Worth,
-    bars: &PairBars,
-    previous: Option<PreviousLook>,
-    p_noninferior: f64,
-) -> PairDecision {
-    let at = |factor: f64| {
-        let money = money(lead, other, worth.scaled(factor), bars);
-        (money, verdict_at(lead, other, &money, bars, previous, p_noninferior))
-    };
-    let ((_, at_half), (money, at_stake), (_, at_double)) = (at(0.5), at(1.0), at(2.0));
-    let mut reasons = floors(lead, other, bars);
-    reasons.extend(look_reasons(lead, other, &money, bars, previous, p_noninferior));
+    let moneys = [0.5, 1.0, 2.0].map(|factor| money(lead, other, worth.scaled(factor), bars));
+    let asks = lead.reaches(bars) && other.reaches(bars) && moneys.iter().any(|m| m.p_saving >= bars.propose);
+    let p_noninferior = asks.then(|| p_noninferior(lead, other, bars));
+    let judge = Judge { lead, other, bars, previous, is_guarded: p_noninferior.is_some_and(|p| p >= bars.guard) };
+    let [at_half, at_stake, at_double] = moneys.map(|money| judge.verdict(&money));
+    let [_, money, _] = moneys;
+    let mut reasons = judge.reasons(&money);
     let mut verdict = at_stake;
     let is_robust = at_half == at_stake && at_double == at_stake;
     if matches!(at_stake, PairVerdict::Misaligned | PairVerdict::Aligned) && !is_robust {
@@ -308,61 +294,60 @@ pub fn decide(
     }
 }
 
-/// The verdict at one stake, before the guards.
-fn verdict_at(
-    lead: &PairSide,
-    other: &PairSide,
-    money: &Money,
-    bars: &PairBars,
+/// P(R_B − R_A > −3 points), exact.
+pub fn p_noninferior(lead: &PairSide, other: &PairSide, bars: &PairBars) -> f64 {
+    p_diff(lead.rate, other.rate, -bars.guard_margin)
+}
+
+/// What a verdict at one stake is made of.
+struct Judge<'a> {
+    /// The lead.
+    lead: &'a PairSide,
+    /// The alternative.
+    other: &'a PairSide,
+    /// The bars.
+    bars: &'a PairBars,
+    /// The last counted look.
     previous: Option<PreviousLook>,
-    p_noninferior: f64,
-) -> PairVerdict {
-    if !lead.reaches(bars) {
-        return PairVerdict::InsufficientEvidence;
-    }
-    let is_clear = money.p_saving >= bars.propose && p_noninferior >= bars.guard && other.reaches(bars);
-    if is_clear && (is_second_look(bars, previous) || money.p_saving >= bars.once) {
-        return PairVerdict::Misaligned;
-    }
-    if is_clear || money.p_saving >= bars.watch {
-        return PairVerdict::Watch;
-    }
-    if money.excess_share() <= bars.regret_share { PairVerdict::Aligned } else { PairVerdict::Unresolved }
+    /// Whether the alternative is surely not worse by more than the guard.
+    is_guarded: bool,
 }
 
-/// Whether this look makes the second counted one in a row over the bar.
-fn is_second_look(bars: &PairBars, previous: Option<PreviousLook>) -> bool {
-    previous.is_some_and(|look| look.p_saving >= bars.propose && look.new_rows >= bars.new_rows)
-}
+impl Judge<'_> {
+    /// The verdict at one stake, before the guards.
+    fn verdict(&self, money: &Money) -> PairVerdict {
+        let bars = self.bars;
+        if !self.lead.reaches(bars) {
+            return PairVerdict::InsufficientEvidence;
+        }
+        let is_over = money.p_saving >= bars.propose;
+        if is_over && self.is_guarded && self.other.reaches(bars) && (self.is_second() || money.p_saving >= bars.once) {
+            return PairVerdict::Misaligned;
+        }
+        if is_over || money.p_saving >= bars.watch {
+            return PairVerdict::Watch;
+        }
+        if money.excess_share() <= bars.regret_share { PairVerdict::Aligned } else { PairVerdict::Unresolved }
+    }
 
-/// Who is under the row floors.
-fn floors(lead: &PairSide, other: &PairSide, bars: &PairBars) -> Vec<&'static str> {
-    let mut reasons = Vec::new();
-    if !lead.reaches(bars) {
-        reasons.push("floor_lead");
+    /// Whether this look makes the second counted one in a row over the bar.
+    fn is_second(&self) -> bool {
+        self.previous.is_some_and(|look| look.p_saving >= self.bars.propose && look.new_rows >= self.bars.new_rows)
     }
-    if !other.reaches(bars) {
-        reasons.push("floor_alternative");
-    }
-    reasons
-}
 
-/// What keeps a pair over the bar from being proposed.
-fn look_reasons(
-    lead: &PairSide,
-    other: &PairSide,
-    money: &Money,
-    bars: &PairBars,
-    previous: Option<PreviousLook>,
-    p_noninferior: f64,
-) -> Option<&'static str> {
-    if !lead.reaches(bars) || !other.reaches(bars) || money.p_saving < bars.propose {
-        return None;
+    /// Who is under the floors, and what keeps a pair over the bar from being proposed.
+    fn reasons(&self, money: &Money) -> Vec<&'static str> {
+        let (lead, other) = (self.lead.reaches(self.bars), self.other.reaches(self.bars));
+        let is_over = lead && other && money.p_saving >= self.bars.propose;
+        let is_first = !self.is_second() && money.p_saving < self.bars.once;
+        let all = [
+            ("floor_lead", !lead),
+            ("floor_alternative", !other),
+            ("guard", is_over && !self.is_guarded),
+            ("first_look", is_over && self.is_guarded && is_first),
+        ];
+        all.into_iter().filter_map(|(reason, holds)| holds.then_some(reason)).collect()
     }
-    if p_noninferior < bars.guard {
-        return Some("guard");
-    }
-    (!is_second_look(bars, previous) && money.p_saving < bars.once).then_some("first_look")
 }
 
 /// The terms that one side does not know.
