@@ -141,7 +141,10 @@ fn every_kind_on_every_config_is_valid_says_one_thing_everywhere_and_git_takes_i
             };
             assert_valid(&validator, &made.to_json());
             assert_invariants(&made);
-            assert_eq!(git_blob(&scratch.apply(&file, &made.change.config().unwrap().patch.text)), made.change.config().unwrap().patch.result_blob);
+            assert_eq!(
+                git_blob(&scratch.apply(&file, &made.change.config().unwrap().patch.text)),
+                made.change.config().unwrap().patch.result_blob
+            );
             kinds.insert(made.kind.clone());
         }
     }

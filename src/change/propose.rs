@@ -11,8 +11,8 @@ use super::terms::{Family, bar, effects};
 use super::text::{cut, cut_key, visible};
 use super::{Applied, ChangeError};
 use crate::verdict::{
-    BarTerm, Baseline, Change, Condition, ConfigChange, ConfigRef, Effect, Finding, Intent, PolicyRef, Proposal, ProposalKind,
-    Reviewer, Rollback, TestPlan, Trigger, Verdict, Verification, axis, content_digest, fingerprint,
+    BarTerm, Baseline, Change, Condition, ConfigChange, ConfigRef, Effect, Finding, Intent, PolicyRef, Proposal,
+    ProposalKind, Reviewer, Rollback, TestPlan, Trigger, Verdict, Verification, axis, content_digest, fingerprint,
 };
 use crate::vocabulary::{ConfigFile, Digest, SourceNote, subtree_digest};
 

@@ -111,10 +111,7 @@ fn gather(evidence: &PoolEvidence, settings: &Settings) -> Result<Verified, &'st
         windows: windows(evidence, lead)?,
         spread: spread(evidence),
         floor: floor.ok_or("success_against_the_floor")?,
-        rows: (
-            evidence.members.iter().map(|member| member.own.raw.scored()).sum(),
-            evidence.excluded.values().sum(),
-        ),
+        rows: (evidence.members.iter().map(|member| member.own.raw.scored()).sum(), evidence.excluded.values().sum()),
         digests: (ring.subtree_digest().to_string(), ring.policy_digest().to_string()),
     })
 }

@@ -22,7 +22,16 @@ pub(super) fn weight_key(target: &RouteTarget) -> String {
 
 /// An intent on a pool's definition.
 pub(super) fn intent(route: &RouteDef, kind: ProposalKind, seat: Seat, edits: Vec<Edit>, human: String) -> Intent {
-    Intent { kind, seat, path: route.path.clone(), pointer: route.pointer.clone(), edits, human, moved_share: None, expires: None }
+    Intent {
+        kind,
+        seat,
+        path: route.path.clone(),
+        pointer: route.pointer.clone(),
+        edits,
+        human,
+        moved_share: None,
+        expires: None,
+    }
 }
 
 /// Takes the target at a pointer out, with the weight and budget keys that nothing else uses. `None` when the pool itself
@@ -110,6 +119,30 @@ pub(super) fn swap(route: &RouteDef, is_weighted: bool, lead: &RingMember, other
     (!edits.is_empty()).then(|| intent(route, ProposalKind::SwapLead, Seat::Lead, edits, human))
 }
 
+/// Weight 1 for a target that has more; `None` for one that has not, or whose weight others share.
+pub(super) fn to_one(route: &RouteDef, pointer: &str) -> Option<Intent> {
+    let target = route.targets.iter().find(|target| target.pointer == pointer)?;
+    let key = weight_key(target);
+    let is_shared = route.targets.iter().any(|other| other.pointer != target.pointer && weight_key(other) == key);
+    let weight = route.weights.get(&key).map_or(1.0, |def| def.weight);
+    if is_shared || weight <= 1.0 {
+        return None;
+    }
+    let human = format!("In {} set the weight of {} to 1.", route.id, shown(target));
+    let others: f64 =
+        route.targets.iter().map(|t| route.weights.get(&weight_key(t)).map_or(1.0, |def| def.weight)).sum();
+    Some(Intent {
+        moved_share: Some(weight / others - 1.0 / (others - weight + 1.0)),
+        ..intent(route, ProposalKind::Reweight, Seat::Weights, weight_edits(route, &[(key, 1.0)]), human)
+    })
+}
+
+/// Two members exchange their weights. `None` when the pool itself does not list both, or one weight holds for both.
+pub(super) fn exchange(route: &RouteDef, from: &RingMember, to: &RingMember) -> Option<Intent> {
+    let swapped = swap(route, true, from, to)?;
+    Some(Intent { kind: ProposalKind::Reweight, seat: Seat::Weights, ..swapped })
+}
+
 /// New weights of every member, by key. `None` when the pool itself does not list each of them, or two share a weight.
 pub(super) fn reweight(
     evidence: &crate::evidence::PoolEvidence,
@@ -145,7 +178,11 @@ fn weight_edits(route: &RouteDef, wanted: &[(String, f64)]) -> Vec<Edit> {
     if route.raw.get("weights").is_none() && !changed.is_empty() {
         let all: serde_json::Map<String, Value> =
             changed.iter().map(|(key, weight)| (key.clone(), json!(*weight as i64))).collect();
-        return vec![Edit::Insert { object: route.pointer.clone(), key: "weights".to_owned(), value: Value::Object(all) }];
+        return vec![Edit::Insert {
+            object: route.pointer.clone(),
+            key: "weights".to_owned(),
+            value: Value::Object(all),
+        }];
     }
     let edit = |(key, weight): &(String, f64)| match known(key) {
         Some(_) => Edit::Replace { pointer: format!("{pointer}/{}", token(key)), value: json!(*weight as i64) },

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Judgement, count, intents, lacking, number, plain};
+use super::{Judgement, count, intents, lacking, number, plain, retire};
 use crate::evidence::fit::{CandidateFit, Fit, FitBar, FitCode, FitParams, MarketValues, latest_model};
 use crate::evidence::front::market_loss;
 use crate::evidence::retire::{RetireCode, RetireFacts, RetireParams, retire_flags};
@@ -20,6 +20,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     };
     let params = params(settings);
     judgement.findings.extend(ends(evidence, &retire_params(settings)));
+    retire::judge(evidence, settings, &mut judgement);
     let market_is_ready = lacking(evidence, &[SourceId::Market, SourceId::Catalogues]).is_empty();
     if let (Some(lead), true) = (evidence.lead(), market_is_ready) {
         let fit = fit(evidence, lead, &params);

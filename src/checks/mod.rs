@@ -5,6 +5,7 @@ mod best_per_pool;
 mod estimates;
 mod intents;
 mod latest_model;
+mod retire;
 mod right_sizing;
 mod shares;
 mod structure;

@@ -20,8 +20,8 @@ use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
 use crate::identity::Identity;
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{
-    Effort, HomeId, Known, LookKey, LookMemory, MemberKey, ModelId, PoolId, Prices, Provenance, ProviderId, QuotaHome, RouteDef, Selection,
-    SourceId, TargetRef,
+    Effort, HomeId, Known, LookKey, LookMemory, MemberKey, ModelId, PoolId, Prices, Provenance, ProviderId, QuotaHome,
+    RouteDef, Selection, SourceId, TargetRef,
 };
 
 /// What a home is, as far as evidence needs it.
@@ -164,7 +164,8 @@ fn is_only_effort(members: &[RingMember], key: &MemberKey) -> bool {
 fn idle(members: &[RingMember], assigned: &BTreeMap<String, u64>) -> BTreeSet<String> {
     let has_tasks = |member: &&RingMember| {
         let unrecorded = format!("{}@{UNRECORDED}", member.key.model);
-        assigned.contains_key(&model_effort(&member.key.model, &member.key.effort)) || assigned.contains_key(&unrecorded)
+        assigned.contains_key(&model_effort(&member.key.model, &member.key.effort))
+            || assigned.contains_key(&unrecorded)
     };
     members.iter().filter(|member| !has_tasks(member)).map(|member| member.key.to_string()).collect()
 }

@@ -214,7 +214,8 @@ fn own(
 ) -> OwnEvidence {
     let cells: BTreeMap<String, ClassCell> =
         mix.shares.keys().map(|class| (class.clone(), cell(member, i, class, rows, pool, rules))).collect();
-    let posteriors: BTreeMap<String, Beta> = cells.iter().map(|(class, cell)| (class.clone(), cell.posterior.rate)).collect();
+    let posteriors: BTreeMap<String, Beta> =
+        cells.iter().map(|(class, cell)| (class.clone(), cell.posterior.rate)).collect();
     let total = cells.values().fold(Tally::default(), |sum, c| Tally { s: sum.s + c.tally.s, n: sum.n + c.tally.n });
     let raw_classes: BTreeMap<String, RawRate> =
         member.rows.iter().map(|(class, rows)| (class.clone(), raw_rate(rows, &rules.clock))).collect();
@@ -250,7 +251,9 @@ fn cell(
         IndexView { index: member.index, reference: pool.reference(i, class, basis), is_imputed: member.is_imputed };
     let timed: Vec<TimedRow> = rows
         .iter()
-        .filter_map(|row| Some(TimedRow { minutes: row.row.minutes?, weight: row.weight, is_censored: row.row.is_cut_off }))
+        .filter_map(|row| {
+            Some(TimedRow { minutes: row.row.minutes?, weight: row.weight, is_censored: row.row.is_cut_off })
+        })
         .collect();
     ClassCell {
         tally,

@@ -52,7 +52,8 @@ pub fn pair(lead: &OwnEvidence, other: &OwnEvidence, mix: &Shares) -> Pair {
 
 /// The classes of the mix that pass, with their shares renormalised.
 fn shared(mix: &Shares, has: impl Fn(&str) -> bool) -> Vec<(&str, f64)> {
-    let kept: Vec<(&str, f64)> = mix.iter().filter(|(class, _)| has(class)).map(|(c, share)| (c.as_str(), *share)).collect();
+    let kept: Vec<(&str, f64)> =
+        mix.iter().filter(|(class, _)| has(class)).map(|(c, share)| (c.as_str(), *share)).collect();
     let total: f64 = kept.iter().map(|(_, share)| share).sum();
     kept.into_iter().filter(|(_, share)| *share > 0.0).map(|(class, share)| (class, share / total)).collect()
 }

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::book::EndDate;
+use super::cells::OwnEvidence;
 use super::fit;
 use super::front::Pareto;
-use super::cells::OwnEvidence;
 use super::rates::RawRate;
 use super::speed::MemberSpeed;
 use super::statistics::cost::Worth;

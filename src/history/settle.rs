@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::baseline::{Current, Previous, baseline_state};
-use super::facts::{ProposalFact, ProposalState};
 use super::compare::SeenNow;
+use super::facts::{ProposalFact, ProposalState};
 use super::ledger::Past;
 use crate::verdict::{Baseline, Condition, Effect, Proposal, content_digest};
 
@@ -130,13 +130,7 @@ impl Settlement {
     }
 
     /// A proposal of the ledger that this run did not make.
-    fn missed(
-        &mut self,
-        known: &ProposalFact,
-        now: DateTime<Utc>,
-        file: impl Fn() -> Option<Value>,
-        fate: Fate,
-    ) {
+    fn missed(&mut self, known: &ProposalFact, now: DateTime<Utc>, file: impl Fn() -> Option<Value>, fate: Fate) {
         if !known.is_open() {
             return;
         }

@@ -32,8 +32,8 @@ use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
 use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
 use gather::{Gathered, readiness};
-pub use memory::Memory;
 use looks::PoolLooks;
+pub use memory::Memory;
 use pools::Planned;
 
 /// The instant of a run and what follows from it.
@@ -107,12 +107,19 @@ pub fn review(
     let looks = PoolLooks::new(&planned, looks);
     reports.extend(consumer_rows(gathered, &planned, &reports));
     let subtrees = subtrees(&planned);
-    let maker =
-        proposals::Maker { gathered, settings, catalogue: catalogue.as_ref(), past, now: clock.now, subtrees: &subtrees };
+    let maker = proposals::Maker {
+        gathered,
+        settings,
+        catalogue: catalogue.as_ref(),
+        past,
+        now: clock.now,
+        subtrees: &subtrees,
+    };
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
     let fate = |known: &ProposalFact| {
-        let is_landed = known.subtree_digest_after.is_some() && subtrees.get(&known.pool) == known.subtree_digest_after.as_ref();
+        let is_landed =
+            known.subtree_digest_after.is_some() && subtrees.get(&known.pool) == known.subtree_digest_after.as_ref();
         if is_landed {
             Fate::Landed
         } else if blocked.contains(&(known.pool.clone(), known.check.clone())) {

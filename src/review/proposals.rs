@@ -176,8 +176,11 @@ fn expiry(days: f64) -> Duration {
 /// Pools that this run asks nothing of: a measured change may be compared with them.
 fn untouched(pools: &[PoolReport]) -> Vec<String> {
     let asks = |pool: &PoolReport| pool.checks.iter().flat_map(|check| &check.findings).any(|f| f.intent.is_some());
-    let mut ids: Vec<String> =
-        pools.iter().filter(|pool| pool.subject == Subject::Pool && !asks(pool)).map(|pool| pool.id.to_string()).collect();
+    let mut ids: Vec<String> = pools
+        .iter()
+        .filter(|pool| pool.subject == Subject::Pool && !asks(pool))
+        .map(|pool| pool.id.to_string())
+        .collect();
     ids.sort();
     ids
 }
@@ -189,7 +192,13 @@ fn run_terms(finding: &Finding, passed: &Passed, settings: &Settings) -> Vec<Bar
     #[expect(clippy::cast_possible_truncation, reason = "millionths of 1")]
     let ppm = |share: f64| (share * 1e6).round() as i64;
     let (value, needed) = (ppm(error), ppm(settings.thresholds.bars.false_discovery));
-    vec![BarTerm { name: "mean_error_of_run_ppm".to_owned(), value, needed, op: "<=".to_owned(), pass: value <= needed }]
+    vec![BarTerm {
+        name: "mean_error_of_run_ppm".to_owned(),
+        value,
+        needed,
+        op: "<=".to_owned(),
+        pass: value <= needed,
+    }]
 }
 
 /// What the gates answer for a claim.

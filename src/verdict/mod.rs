@@ -10,8 +10,8 @@ mod sentence;
 pub use claim::{Claim, ClaimRows, TestPlan};
 pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
 pub use proposal::{
-    Bar, BarTerm, Change, Condition, ConfigChange, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal, Reviewer, Rollback,
-    Trigger, Verification, axis, content_digest, fingerprint,
+    Bar, BarTerm, Change, Condition, ConfigChange, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal,
+    Reviewer, Rollback, Trigger, Verification, axis, content_digest, fingerprint,
 };
 pub use report::{Baseline, CheckReport, Counts, Number, PoolReport, Report, Subject};
 pub use sentence::{Piece, Sentence};

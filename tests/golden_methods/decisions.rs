@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use pool_review::evidence::statistics::claim::{ClaimInput, claim};
 use pool_review::evidence::statistics::cost::{TaskCost, Worth, loss};
 use pool_review::evidence::statistics::discovery::fdr_prefix;
+use pool_review::evidence::statistics::looks::{LookRules, LookState, ReverseFacts, look, reverse_rule};
 use pool_review::evidence::statistics::pair::{
     PairBars, PairSide, PairVerdict, PreviousLook, mde, p_noninferior, pair_decision, regret, rows_needed,
 };
@@ -16,7 +17,6 @@ use pool_review::evidence::statistics::sizing::{
     ClassSide, EqualLimits, Sized, SizingLimits, interchangeable, over_powered, speed_spread, under_powered,
 };
 use pool_review::evidence::statistics::trial::{TrialInput, value_of_test};
-use pool_review::evidence::statistics::looks::{LookRules, LookState, ReverseFacts, look, reverse_rule};
 use pool_review::verdict::Verdict;
 use pool_review::vocabulary::LookMemory;
 use serde_json::{Map, Value, json};

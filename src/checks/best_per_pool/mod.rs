@@ -14,7 +14,6 @@ use crate::settings::Settings;
 use crate::verdict::{Finding, Limit, LimitOp, Measured, Number, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, SourceId};
 use sessions::rivals;
-pub(super) use windows::could_lead;
 
 /// Judges one pool.
 pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
@@ -155,15 +154,27 @@ fn estimates(evidence: &PoolEvidence, member: &MemberEvidence) -> Vec<Number> {
 /// The mean score of model judges, corrected for their severity.
 fn judge_score(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Number> {
     let prefix = format!("{}|", member.model_effort);
-    let items: Vec<f64> =
-        evidence.judged.item_means.iter().filter(|(item, _)| item.starts_with(&prefix)).map(|(_, mean)| *mean).collect();
+    let items: Vec<f64> = evidence
+        .judged
+        .item_means
+        .iter()
+        .filter(|(item, _)| item.starts_with(&prefix))
+        .map(|(_, mean)| *mean)
+        .collect();
     #[expect(clippy::cast_precision_loss, reason = "a handful of classes")]
     let mean = (!items.is_empty()).then(|| items.iter().sum::<f64>() / items.len() as f64)?;
     let remark = match evidence.judged.uncorrected.len() {
         0 => "corrected for severity; beside success, never inside it".to_owned(),
-        _ => format!("not corrected for severity of {}; beside success, never inside it", evidence.judged.uncorrected.join(", ")),
+        _ => format!(
+            "not corrected for severity of {}; beside success, never inside it",
+            evidence.judged.uncorrected.join(", ")
+        ),
     };
-    Some(Number { of: member.target.clone(), remark, ..plain("score of model judges, of 100", Some(mean), Unit::Count) })
+    Some(Number {
+        of: member.target.clone(),
+        remark,
+        ..plain("score of model judges, of 100", Some(mean), Unit::Count)
+    })
 }
 
 /// A member whose success changed lately, class by class: a note that names the day a new epoch may have begun.

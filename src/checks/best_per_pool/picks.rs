@@ -56,10 +56,7 @@ pub(super) fn note(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &Se
         flag(picks.table_learn()),
         flag(picks.catalog_learn())
     ));
-    found.why = if picks.left_out.is_empty() {
-        sentence
-    } else {
-        sentence.own("; learn cannot judge ").names(&picks.left_out)
-    };
+    found.why =
+        if picks.left_out.is_empty() { sentence } else { sentence.own("; learn cannot judge ").names(&picks.left_out) };
     Some(found)
 }

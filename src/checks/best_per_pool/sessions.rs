@@ -17,7 +17,8 @@ use crate::evidence::statistics::trial::{SIZES, Trial, TrialInput, TrialOutcome,
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::settings::Settings;
 use crate::verdict::{
-    BarTerm, Claim, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Sentence, TestPlan, Unit, Verdict, axis,
+    BarTerm, Claim, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Sentence, TestPlan, Unit, Verdict,
+    axis,
 };
 use crate::vocabulary::{LookKey, SourceId};
 
@@ -96,7 +97,11 @@ pub(in crate::checks) fn shortfall(member: &MemberEvidence, settings: &Settings)
     let bars = &settings.thresholds.bars;
     let raw = &member.own.raw;
     #[expect(clippy::cast_precision_loss, reason = "counts of tasks and days stay far below 2^53")]
-    let have = [("weighted_rows", member.own.n, bars.rows), ("tasks", raw.tasks as f64, bars.tasks), ("days", raw.days as f64, bars.days)];
+    let have = [
+        ("weighted_rows", member.own.n, bars.rows),
+        ("tasks", raw.tasks as f64, bars.tasks),
+        ("days", raw.days as f64, bars.days),
+    ];
     let short = have.into_iter().find(|(_, have, need)| have < need)?;
     let shown = if short.0 == "weighted_rows" { format!("{:.1}", short.1) } else { format!("{:.0}", short.1) };
     Some(format!("{shown}/{:.0}_{}", short.2, short.0))
@@ -127,14 +132,19 @@ fn conclude(
     let mut found = finding(evidence, CODE, lead, &compared.rival.key, Some(verdict));
     found.sources = vec![SourceId::Pools, SourceId::Sessions];
     let decision = &compared.decision;
-    let bar = if verdict == Verdict::Unresolved { settings.thresholds.bars.watch } else { settings.thresholds.bars.propose };
+    let bar =
+        if verdict == Verdict::Unresolved { settings.thresholds.bars.watch } else { settings.thresholds.bars.propose };
     found.measured = Some(Measured {
         what: "P(the alternative saves more than the threshold)",
         value: decision.money.p_saving,
         unit: Unit::Share,
         n: Some(lead.own.raw.scored().min(compared.rival.own.raw.scored())),
     });
-    found.limit = Some(Limit { op: LimitOp::Below, value: bar, setting: if verdict == Verdict::Unresolved { "bars.watch" } else { "bars.propose" } });
+    found.limit = Some(Limit {
+        op: LimitOp::Below,
+        value: bar,
+        setting: if verdict == Verdict::Unresolved { "bars.watch" } else { "bars.propose" },
+    });
     found.why = words(lead, compared, step);
     match verdict {
         Verdict::Misaligned => swap(evidence, lead, compared, before, settings, &mut found),
@@ -165,7 +175,8 @@ fn held_back(
         rules,
     );
     if !missing.is_empty() && found.intent.is_some() {
-        found.held = Some(format!("it would undo a change that landed {days:.1} days ago; missing: {}", missing.join(", ")));
+        found.held =
+            Some(format!("it would undo a change that landed {days:.1} days ago; missing: {}", missing.join(", ")));
     }
     found
 }
@@ -179,7 +190,11 @@ fn words(lead: &MemberEvidence, compared: &Compared<'_>, step: Option<LookStep>)
         let cost = side.cost.map_or_else(|| "c unknown".to_owned(), |cost| format!("c {:.3} USD", cost.usd));
         let time = side.minutes().map_or_else(|| "T unknown".to_owned(), |minutes| format!("T {minutes:.1} min"));
         let success = side.rate.mean() * 100.0;
-        format!(" raw {}/{}, standardised {success:.1} %, {cost}, {time}, loss {loss:.3} USD", raw.successes, raw.scored())
+        format!(
+            " raw {}/{}, standardised {success:.1} %, {cost}, {time}, loss {loss:.3} USD",
+            raw.successes,
+            raw.scored()
+        )
     };
     let sentence = Sentence::new().own("lead ").name(&lead.target).own(side(lead, &pair.lead, money.loss_lead));
     let sentence = sentence.own("; ").name(&rival.target).own(side(rival, &pair.other, money.loss_alternative));
@@ -219,10 +234,12 @@ fn swap(
     let claimed = claimed(evidence, compared);
     found.claim = Some(Box::new(swap_claim(evidence, lead, compared, before, settings, &claimed)));
     if !claimed.is_measurable() {
-        let days = claimed.horizon_days.map_or_else(|| "no rows come".to_owned(), |days| format!("it takes {days} days"));
+        let days =
+            claimed.horizon_days.map_or_else(|| "no rows come".to_owned(), |days| format!("it takes {days} days"));
         test(evidence, lead, compared, settings, found);
         if found.intent.is_none() {
-            found.held = Some(format!("its effect cannot be measured in {HORIZON_DAYS} days ({days}), and a test does not pay"));
+            found.held =
+                Some(format!("its effect cannot be measured in {HORIZON_DAYS} days ({days}), and a test does not pay"));
         }
         return;
     }
@@ -297,7 +314,12 @@ fn swap_claim(
 }
 
 /// The thresholds of a swap with their values.
-fn swap_terms(compared: &Compared<'_>, before: Option<PreviousLook>, settings: &Settings, horizon_days: u64) -> Vec<BarTerm> {
+fn swap_terms(
+    compared: &Compared<'_>,
+    before: Option<PreviousLook>,
+    settings: &Settings,
+    horizon_days: u64,
+) -> Vec<BarTerm> {
     let (bars, decision, pair) = (&settings.thresholds.bars, &compared.decision, &compared.pair);
     let p = decision.money.p_saving;
     let mut terms = Vec::new();
@@ -326,7 +348,13 @@ fn swap_terms(compared: &Compared<'_>, before: Option<PreviousLook>, settings: &
 }
 
 /// The test that an unresolved pair asks for, if it pays.
-fn test(evidence: &PoolEvidence, lead: &MemberEvidence, compared: &Compared<'_>, settings: &Settings, found: &mut Finding) {
+fn test(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    compared: &Compared<'_>,
+    settings: &Settings,
+    found: &mut Finding,
+) {
     found.todo = Sentence::from("more rows, or a controlled test");
     let Some((trial, cost)) = trial(evidence, compared, settings) else {
         found.why = found.why.clone().own("; the value of a test is unknown: the cost of a pair is");
@@ -406,7 +434,11 @@ fn test_claim(
     let (lo, hi) = money.interval_90();
     let loss = Estimate {
         metric: ("loss_per_task", "usd_micros", if money.saving < 0.0 { "increase" } else { "decrease" }),
-        values: (money.saving.abs(), if money.saving < 0.0 { -hi } else { lo }, if money.saving < 0.0 { -lo } else { hi }),
+        values: (
+            money.saving.abs(),
+            if money.saving < 0.0 { -hi } else { lo },
+            if money.saving < 0.0 { -lo } else { hi },
+        ),
         scale: 1e6,
         horizon_days: HORIZON_DAYS,
         min_rows: trial.best.n,

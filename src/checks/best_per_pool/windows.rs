@@ -65,7 +65,7 @@ fn unreadable(member: &MemberEvidence) -> Option<(Verdict, String)> {
 
 /// Non-inferior for windows: the same model at the same effort, or rows on both sides and a chance of at least
 /// `bars.cost_guard` that no more than `bars.cost_points` of success are lost.
-pub(in crate::checks) fn could_lead(lead: &MemberEvidence, member: &MemberEvidence, settings: &Settings) -> bool {
+fn could_lead(lead: &MemberEvidence, member: &MemberEvidence, settings: &Settings) -> bool {
     if lead.model_effort == member.model_effort {
         return true;
     }
@@ -191,4 +191,3 @@ fn literal(evidence: &PoolEvidence, lead: &MemberEvidence, judged: &WindowJudgem
         ));
     Some(found)
 }
-
