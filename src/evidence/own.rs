@@ -79,7 +79,9 @@ pub type MemberRows = BTreeMap<String, Vec<OwnRow>>;
 
 /// Puts the rows of a member in the order in which they are summed.
 pub fn settle(rows: &mut MemberRows) {
-    rows.values_mut().for_each(|rows| rows.sort_by_cached_key(OwnRow::order));
+    for rows in rows.values_mut() {
+        rows.sort_by_cached_key(OwnRow::order);
+    }
 }
 
 /// When a row counts, at one review.

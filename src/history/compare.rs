@@ -41,7 +41,7 @@ pub fn run_facts(
     let mut facts = vec![Fact::Run(run_fact(report, settings_digest, &seen.subtrees))];
     facts.extend(report.pools.iter().flat_map(moved).map(Fact::Outcome));
     facts.extend(gone(report, past).into_iter().map(Fact::Outcome));
-    facts.extend(settlement.facts.iter().cloned().map(Fact::Proposal));
+    facts.extend(settlement.facts.iter().map(|fact| Fact::Proposal(Box::new(fact.clone()))));
     let unseen: BTreeSet<String> = models.iter().filter(|model| past.first_seen(model).is_none()).cloned().collect();
     if !unseen.is_empty() {
         facts.push(Fact::FirstSeen(FirstSeenFact { models: unseen }));

@@ -18,7 +18,7 @@ pub enum Fact {
     /// An outcome began, changed or ended.
     Outcome(OutcomeFact),
     /// A proposal was made, changed, missed or closed.
-    Proposal(ProposalFact),
+    Proposal(Box<ProposalFact>),
     /// Models this review had never seen before.
     FirstSeen(FirstSeenFact),
     /// Comparisons that were looked at.

@@ -172,14 +172,11 @@ impl Gates<'_> {
             } else {
                 None
             };
-            match reason {
-                Some(reason) => {
-                    passed.held.insert(asked.identity.fingerprint.clone(), reason);
-                }
-                None => {
-                    in_pool.insert(&asked.identity.fingerprint);
-                    made += 1;
-                }
+            if let Some(reason) = reason {
+                passed.held.insert(asked.identity.fingerprint.clone(), reason);
+            } else {
+                in_pool.insert(&asked.identity.fingerprint);
+                made += 1;
             }
         }
     }

@@ -200,7 +200,7 @@ fn words(lead: &MemberEvidence, compared: &Compared<'_>, step: Option<LookStep>)
     let sentence = sentence.own("; ").name(&rival.target).own(side(rival, &pair.other, money.loss_alternative));
     let (lo, hi) = money.interval_90();
     let estimated = if pair.is_estimated { " (its cost or time is estimated from the lead's)" } else { "" };
-    let mut text = format!(
+    let text = format!(
         "{estimated}; saves {:.3} USD a task [{lo:.3}, {hi:.3}], P(more than {:.3}) {:.3}, excess regret {:.1} % of the loss, \
          detectable {:.1} points, at half and double the stake {} and {}",
         money.saving,
@@ -211,13 +211,14 @@ fn words(lead: &MemberEvidence, compared: &Compared<'_>, step: Option<LookStep>)
         decision.at_half.as_str(),
         decision.at_double.as_str(),
     );
-    if !decision.reasons.is_empty() {
-        text += &format!("; {}", decision.reasons.join(", "));
-    }
-    if let Some(step) = step.filter(|step| step.is_open || step.state == LookState::Withdrawn) {
-        text += &format!("; proposal {}", step.state.as_str());
-    }
-    sentence.own(text)
+    let reasons = match decision.reasons.join(", ") {
+        reasons if reasons.is_empty() => reasons,
+        reasons => format!("; {reasons}"),
+    };
+    let open = step
+        .filter(|step| step.is_open || step.state == LookState::Withdrawn)
+        .map_or_else(String::new, |step| format!("; proposal {}", step.state.as_str()));
+    sentence.own(format!("{text}{reasons}{open}"))
 }
 
 /// The swap that a misaligned pair asks for, with what it claims.
@@ -375,12 +376,14 @@ fn test(
         "Give {} tasks of {} to both {} and {}, graded without names, and compare; nothing in the config changes.",
         trial.best.n, evidence.pool, lead.target, rival.target
     );
+    #[expect(clippy::cast_precision_loss, reason = "tests are small")]
+    let cost_usd_micros = whole(trial.best.n as f64 * cost * 1e6);
     let plan = TestPlan {
         format: "paired-test".to_owned(),
         arms: vec![lead.key.clone(), rival.key.clone()],
         class: None,
         pairs: trial.best.n,
-        cost_usd_micros: whole(trial.best.n as f64 * cost * 1e6),
+        cost_usd_micros,
         value_usd_micros: whole(trial.best.gain * 1e6),
         pass_probability_ppm: ppm(trial.best.pass),
         blinded: true,
@@ -401,7 +404,11 @@ fn test(
 }
 
 /// The value of a test of a pair and what one pair costs; `None` while that cost is unknown.
-#[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "counts of rows and spans of days are small"
+)]
 fn trial(evidence: &PoolEvidence, compared: &Compared<'_>, settings: &Settings) -> Option<(Trial, f64)> {
     let (pair, money) = (&compared.pair, &compared.decision.money);
     let cost = pair.lead.cost?.usd + pair.other.cost?.usd;

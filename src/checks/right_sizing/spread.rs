@@ -46,8 +46,10 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings, judgement: &mu
     let mut decided: BTreeMap<(&str, &str), Option<Found<'_>>> = BTreeMap::new();
     for slow in &evidence.members {
         for fast in evidence.members.iter().filter(|fast| fast.model_effort != slow.model_effort) {
-            if let Some(found) = by_minutes(evidence, slow, fast, &sizing) {
-                decided.insert((&slow.key, &fast.key), found);
+            match by_minutes(evidence, slow, fast, &sizing) {
+                Minutes::Unknown => {}
+                Minutes::Alike => drop(decided.insert((&slow.key, &fast.key), None)),
+                Minutes::Apart(found) => drop(decided.insert((&slow.key, &fast.key), Some(*found))),
             }
         }
     }
@@ -69,23 +71,32 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings, judgement: &mu
     }
 }
 
-/// By task minutes; `None` when either side has too few timed rows in shared classes, `Some(None)` when they decide that
-/// there is no spread.
+/// What task minutes say.
+enum Minutes<'a> {
+    /// Either side has too few timed rows in shared classes.
+    Unknown,
+    /// They decide that there is no spread.
+    Alike,
+    /// They are far apart.
+    Apart(Box<Found<'a>>),
+}
+
+/// By task minutes.
 fn by_minutes<'a>(
     evidence: &PoolEvidence,
     slow: &'a MemberEvidence,
     fast: &'a MemberEvidence,
     sizing: &SizingLimits,
-) -> Option<Option<Found<'a>>> {
-    let (ratio, n) = pairs::speed(&slow.own, &fast.own, &evidence.mix.shares)?;
+) -> Minutes<'a> {
+    let Some((ratio, n)) = pairs::speed(&slow.own, &fast.own, &evidence.mix.shares) else { return Minutes::Unknown };
     if n.0 < sizing.rows || n.1 < sizing.rows {
-        return None;
+        return Minutes::Unknown;
     }
     if ratio.ratio < sizing.speed_ratio {
-        return Some(None);
+        return Minutes::Alike;
     }
     let judged = speed_spread(&ratio, n, slow.own.rate, fast.own.rate, sizing);
-    Some(Some(Found {
+    Minutes::Apart(Box::new(Found {
         slow,
         fast,
         ratio: ratio.ratio,

@@ -74,7 +74,7 @@ fn conclude(
         .name(&from.target)
         .own(" draws on ")
         .name(share.binding.as_deref().unwrap_or("a window"))
-        .own(format!(" at price {:.3}; ", share.price_from.unwrap_or_default(),));
+        .own(format!(" at price {:.3}; ", share.price_from.unwrap_or_default()));
     found.why = found.why.name(&to.target).own(format!(
         " would stand at {:.3} with {:.0} % more of the work ({:.1} lead-hours a review)",
         share.price_to_after.unwrap_or_default(),

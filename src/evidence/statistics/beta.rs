@@ -101,21 +101,23 @@ impl Beta {
 }
 
 /// The continued fraction of the incomplete beta (Abramowitz and Stegun 26.5.8) by Lentz's method.
-fn fraction(a: f64, b: f64, x: f64) -> f64 {
+fn fraction(alpha: f64, beta: f64, x: f64) -> f64 {
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
-    let mut value = d;
+    let sum = alpha + beta;
+    let mut upper = 1.0;
+    let mut lower = 1.0 / away(1.0 - sum * x / (alpha + 1.0));
+    let mut value = lower;
     for step in 1..MOST_STEPS {
         let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        d = 1.0 / away(1.0 + even * d);
-        c = away(1.0 + even / c);
-        value *= d * c;
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        d = 1.0 / away(1.0 + odd * d);
-        c = away(1.0 + odd / c);
-        let change = d * c;
+        let at = alpha + 2.0 * m;
+        let even = m * (beta - m) * x / ((at - 1.0) * at);
+        lower = 1.0 / away(1.0 + even * lower);
+        upper = away(1.0 + even / upper);
+        value *= lower * upper;
+        let odd = -(alpha + m) * (sum + m) * x / (at * (at + 1.0));
+        lower = 1.0 / away(1.0 + odd * lower);
+        upper = away(1.0 + odd / upper);
+        let change = lower * upper;
         value *= change;
         if (change - 1.0).abs() <= CONVERGED {
             break;

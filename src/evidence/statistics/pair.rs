@@ -236,7 +236,7 @@ pub struct PairDecision {
     pub rate_alternative: f64,
     /// The money at the stake.
     pub money: Money,
-    /// P(R_B − R_A > −3 points), exact; `None` when money and counts decided without it.
+    /// `P(R_B` − `R_A` > −3 points), exact; `None` when money and counts decided without it.
     pub p_noninferior: Option<f64>,
     /// Minimum detectable effect, as a fraction.
     pub mde: f64,
@@ -294,7 +294,7 @@ pub fn pair_decision(
     }
 }
 
-/// P(R_B − R_A > −3 points), exact.
+/// `P(R_B` − `R_A` > −3 points), exact.
 pub fn p_noninferior(lead: &PairSide, other: &PairSide, bars: &PairBars) -> f64 {
     p_diff(lead.rate, other.rate, -bars.guard_margin)
 }

@@ -76,7 +76,7 @@ impl Default for SizingLimits {
 pub struct SpeedSpread {
     /// What it amounts to.
     pub finding: Sized,
-    /// P(R_slow − R_fast > 3 points).
+    /// `P(R_slow` − `R_fast` > 3 points).
     pub p_slow_better: f64,
     /// Whether the slow one is clearly better.
     pub is_exempt: bool,
@@ -121,17 +121,17 @@ impl ClassSide {
 pub struct OverPowered {
     /// What it amounts to; nothing when a cost or a time is unknown.
     pub finding: Sized,
-    /// P(R_cheap − R_strong > −5 points).
+    /// `P(R_cheap` − `R_strong` > −5 points).
     pub p_noninferior: f64,
     /// P(the loss falls) at the stake.
     pub p_positive: f64,
     /// The same at double the stake.
     pub p_positive_double: f64,
-    /// 1 − c_cheap / c_strong.
+    /// 1 − `c_cheap` / `c_strong`.
     pub saving_share: f64,
     /// Dollars a day.
     pub saving_usd_per_day: f64,
-    /// L_cheap − L_strong, $/task.
+    /// `L_cheap` − `L_strong`, $/task.
     pub loss_change: f64,
     /// Its standard deviation.
     pub loss_sd: f64,
@@ -227,11 +227,11 @@ impl Default for EqualLimits {
 /// Whether one member may take over work of another without anybody noticing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interchangeable {
-    /// R_B − R_A.
+    /// `R_B` − `R_A`.
     pub difference: f64,
-    /// P(R_B − R_A > −5 points).
+    /// `P(R_B` − `R_A` > −5 points).
     pub p_noninferior: f64,
-    /// Lower 90 % bound of T_A / T_B.
+    /// Lower 90 % bound of `T_A` / `T_B`.
     pub speed_lo90: Option<f64>,
     /// Terms that failed, sorted; none: they are.
     pub failed: Vec<&'static str>,
@@ -244,7 +244,7 @@ impl Interchangeable {
     }
 }
 
-/// `[fn interchangeable]`: may B take over work of A? `speed` is T_A / T_B on shared classes; unknown speed fails its term.
+/// `[fn interchangeable]`: may B take over work of A? `speed` is `T_A` / `T_B` on shared classes; unknown speed fails its term.
 pub fn interchangeable(
     a: (Beta, f64),
     b: (Beta, f64),
