@@ -93,8 +93,14 @@ fn literals(source: &str) -> Vec<String> {
 
 /// The sources that make findings of a check: its file, and for `structure` the consumers' rows.
 fn sources_of(check: &str) -> String {
-    let own = text(&format!("src/checks/{}.rs", check.replace('-', "_")));
-    if check == "structure" { own + &text("src/review/consumers.rs") } else { own }
+    let name = check.replace('-', "_");
+    let folder = format!("src/checks/{name}");
+    let own = if root().join(&folder).is_dir() { all_text(&folder, "rs") } else { text(&format!("{folder}.rs")) };
+    match check {
+        "structure" => own + &text("src/review/consumers.rs"),
+        "latest-model" => own + &text("src/checks/retire.rs"),
+        _ => own,
+    }
 }
 
 /// The codes that a source hands to its `finding` function, or pairs with a verdict.
