@@ -9,6 +9,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 use pool_review::cli::Cli;
 use pool_review::outputs::text;
 use pool_review::run::{Answer, Surroundings, run};
@@ -16,11 +17,7 @@ use pool_review::run::{Answer, Surroundings, run};
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            let _closed_pipe = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return usage(&error),
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour }) {
@@ -31,6 +28,21 @@ fn main() -> ExitCode {
             code.into()
         }
     }
+}
+
+/// Prints help and version as they are, and what is wrong with the arguments in one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    let is_help = !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help {
+        let _closed_pipe = error.print();
+    } else {
+        let message = error.render().to_string();
+        let parts =
+            message.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
+        let words: Vec<String> = parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        eprintln!("{} (see --help)", one_line(&words.join("; ")));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Prints an answer. A closed stdout (broken pipe) is success.

@@ -37,7 +37,19 @@ impl Store {
         let reports = made_folder(&workspace.join(reports))?;
         let log = resolved_log(&workspace.join(log))?;
         let lock = take_lock(&reports.join(LOCK))?;
-        Ok(Self { workspace, reports, log, lock })
+        let store = Self { workspace, reports, log, lock };
+        store.sweep();
+        Ok(store)
+    }
+
+    /// Takes away the temporary files that a run left which was killed while it wrote. The lock is held, so nobody else's
+    /// are there; what cannot be removed stays and does no harm.
+    fn sweep(&self) {
+        let log = self.log.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        sweep_folder(&self.reports, true, &|_| true);
+        for folder in self.log.parent().into_iter().chain([&*self.log.with_file_name(MONTHS)]) {
+            sweep_folder(folder, false, &|of| of == log || is_month_name(of));
+        }
     }
 
     /// The path of a file in the reports folder.
@@ -179,6 +191,26 @@ impl Drop for Store {
         // An error leaves a stale process id in a file that only people read.
         let _ = self.lock.set_len(0);
     }
+}
+
+/// Removes the temporary files of a folder that belong to a wanted file.
+fn sweep_folder(folder: &Path, is_deep: bool, is_wanted: &dyn Fn(&str) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && is_deep {
+            sweep_folder(&path, is_deep, is_wanted);
+        } else if kind.is_file() && temporary_of(&name.to_string_lossy()).is_some_and(is_wanted) {
+            let _left = fs::remove_file(&path);
+        }
+    }
+}
+
+/// The file whose temporary file this is: `.<file>.` and six letters or digits, as `write_whole` leaves it when killed.
+fn temporary_of(name: &str) -> Option<&str> {
+    let (of, random) = name.strip_prefix('.')?.rsplit_once('.')?;
+    let is_random = random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_random && of.contains('.')).then_some(of)
 }
 
 /// Whether a file name reads `YYYY-MM.md`.

@@ -70,11 +70,10 @@ fn speeds(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgemen
         if timed < all {
             let open = lacking(evidence, &[SourceId::Speeds]);
             let rows = settings.thresholds.sizing.speed_rows;
-            let verdict = if timed < 2 { Verdict::InsufficientEvidence } else { Verdict::Watch };
             let reason = format!("speed_unmeasured:{}_of_{all}_members_below_n_{rows:.0}", all - timed);
             let is_missing = open.is_empty();
             judgement.open.extend(open);
-            judgement.open.extend(is_missing.then_some((verdict, reason)));
+            judgement.open.extend(is_missing.then_some((Verdict::InsufficientEvidence, reason)));
         }
         spread::judge(evidence, settings, judgement);
     }
