@@ -34,7 +34,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
         }
     }
     findings.extend(single_home(evidence));
-    Judgement { numbers: numbers(evidence), aligned: aligned(evidence), open, findings }
+    Judgement { numbers: numbers(evidence), aligned: aligned(evidence), open, findings, looks: Vec::new() }
 }
 
 /// A finding of this check.
