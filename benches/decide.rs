@@ -24,7 +24,7 @@ use pool_review::evidence::statistics::duration::DurationRules;
 use pool_review::evidence::statistics::prior::PriorRules;
 use pool_review::evidence::statistics::weight::RowWeights;
 use pool_review::evidence::windows::WindowRules;
-use pool_review::evidence::{Readiness, Requirements, TierNumbers};
+use pool_review::evidence::{ConfigFacts, Readiness, Requirements, TierNumbers};
 use pool_review::review::gather::{Gathered, canonical, gather};
 use pool_review::ring::{PoolPolicy, ResolvedRing, RingInput};
 use pool_review::settings::Settings;
@@ -112,16 +112,17 @@ fn rows(
 }
 
 /// The input of one pool.
-fn input<'a>(route: &'a RouteDef, ring: ResolvedRing, settings: &Settings) -> PoolInput<'a> {
+fn input<'a>(route: &'a RouteDef, ring: ResolvedRing, policy: PoolPolicy, settings: &Settings) -> PoolInput<'a> {
     let numbers = settings.tiers.get(&Tier::Workhorse).unwrap();
     PoolInput {
         pool: route.id.clone(),
         is_single: false,
         ring: Ok(ring),
         definition: Some(route),
-        policy: PoolPolicy::for_pool(settings, &route.id),
+        policy,
         consumers: vec!["category/work".to_owned()],
         consumer_files: Vec::new(),
+        facts: ConfigFacts::default(),
         faults_of_nested: BTreeSet::new(),
         seen_before: BTreeSet::new(),
         missing_before: BTreeSet::new(),
@@ -201,27 +202,22 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
         idle_days: 14.0,
     };
     let model_of = |target: &TargetRef| sources.identity.offer(&target.provider, &target.model).model().cloned();
-    let judge = |route: &RouteDef| {
-        let ring = ResolvedRing::build(
-            &RingInput {
-                config: &config,
-                catalogue: None,
-                settings,
-                model_of: &model_of,
-                now_ms: now.timestamp_millis(),
-            },
-            route,
-        );
-        let evidence = assemble(&world, input(route, ring.unwrap(), settings));
+    let rings = RingInput::new(&config, None, settings, &model_of, now.timestamp_millis());
+    let planned: Vec<(&RouteDef, ResolvedRing, PoolPolicy)> = config
+        .routes
+        .iter()
+        .map(|route| (route, ResolvedRing::build(&rings, route).unwrap(), rings.policy(&route.id)))
+        .collect();
+    let judge = |(route, ring, policy): &(&RouteDef, ResolvedRing, PoolPolicy)| {
+        let evidence = assemble(&world, input(route, ring.clone(), policy.clone(), settings));
         let judged = judge_pool(&evidence, settings);
         Verdict::worst(judged.checks.iter().map(|check| check.verdict)).unwrap()
     };
     let mut tally: BTreeMap<Verdict, usize> = BTreeMap::new();
     thread::scope(|scope| {
         let judge = &judge;
-        let size = config.routes.len().div_ceil(THREADS);
-        let parts: Vec<_> = config
-            .routes
+        let size = planned.len().div_ceil(THREADS);
+        let parts: Vec<_> = planned
             .chunks(size)
             .map(|part| scope.spawn(move || part.iter().map(judge).collect::<Vec<Verdict>>()))
             .collect();

@@ -1,9 +1,12 @@
 //! How often the bars swap a lead that should stay, and how soon they find one that should go (methods §26): two members,
-//! 60 days, a look every 12 hours, through the same prior, posterior, pair decision, looks and reverse rule that a review
-//! uses. Seeded. `cargo bench --bench simulation`; a share of 1 makes it quick: `cargo bench --bench simulation -- 100`.
+//! 60 days, a look every 12 hours, through the same posterior, pair decision, looks and reverse rule that a review uses.
+//! Each scenario runs three times: on the rows alone (half a row each way), from the market prior, and with the full prior of
+//! methods §3, which starts each of the two at the other's success and so errs towards keeping the lead. Seeded.
+//! `cargo bench --bench simulation`; a number of runs makes it quick: `cargo bench --bench simulation -- 100`.
 #![expect(clippy::print_stdout, reason = "a bench prints its numbers")]
 
 use chrono::{DateTime, TimeDelta, Utc};
+use pool_review::evidence::statistics::Beta;
 use pool_review::evidence::statistics::cost::{TaskCost, Worth};
 use pool_review::evidence::statistics::looks::{LookRules, ReverseFacts, look, reverse_rule};
 use pool_review::evidence::statistics::pair::{PairBars, PairSide, PairVerdict, PreviousLook, pair_decision};
@@ -61,6 +64,17 @@ impl Rows {
     }
 }
 
+/// Where belief starts.
+#[derive(Clone, Copy, PartialEq)]
+enum Start {
+    /// Half a row each way: the bars alone.
+    Rows,
+    /// The default rate at equal market indices: a pool whose other members have no rows yet.
+    Market,
+    /// The other member's success, and equal market indices.
+    Others,
+}
+
 /// What one run came to.
 #[derive(Default)]
 struct Outcome {
@@ -73,11 +87,15 @@ struct Outcome {
 }
 
 /// One side of the pair. Cost and time are known and equal: success alone decides.
-fn side(own: Tally, other: Tally, rows: u64, days: f64) -> PairSide {
+fn side(own: Tally, other: Tally, rows: u64, days: f64, start: Start) -> PairSide {
     let rules = PriorRules::default();
-    let (start, _) = prior_base(other, other, &rules);
+    let others = if start == Start::Others { other } else { Tally::default() };
+    let (base, _) = prior_base(others, others, &rules);
     let view = IndexView { index: Some(60.0), reference: Some(60.0), is_imputed: false };
-    let rate = posterior(prior(start, &view, &rules), None, own, &rules).rate;
+    let rate = match start {
+        Start::Rows => Beta::new(own.s + 0.5, own.n - own.s + 0.5),
+        Start::Market | Start::Others => posterior(prior(base, &view, &rules), None, own, &rules).rate,
+    };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "days of a run")]
     let days = days.floor().max(0.0) as u64;
     PairSide {
@@ -91,7 +109,7 @@ fn side(own: Tally, other: Tally, rows: u64, days: f64) -> PairSide {
 }
 
 /// One run: true rates of lead and alternative, tasks a day each.
-fn run(rates: [f64; 2], per_day: u64, random: &mut Random) -> Outcome {
+fn run(rates: [f64; 2], per_day: u64, start: Start, random: &mut Random) -> Outcome {
     let (bars, rules) = (PairBars::default(), LookRules::default());
     let worth = Worth { stake_usd: 10.0, minute_usd: 0.0 };
     let mut rows = [Rows::default(), Rows::default()];
@@ -117,8 +135,8 @@ fn run(rates: [f64; 2], per_day: u64, random: &mut Random) -> Outcome {
         let tallies = [rows[0].tally(now), rows[1].tally(now)];
         let count = |member: usize| rows[member].scored(now).count() as u64;
         let other = 1 - lead;
-        let of_lead = side(tallies[lead], tallies[other], count(lead), now - MATURE);
-        let of_other = side(tallies[other], tallies[lead], count(other), now - MATURE);
+        let of_lead = side(tallies[lead], tallies[other], count(lead), now - MATURE, start);
+        let of_other = side(tallies[other], tallies[lead], count(other), now - MATURE, start);
         let new_rows = memory.map_or(0.0, |(_, at)| rows[0].since(now, at) + rows[1].since(now, at));
         let previous = memory.map(|(memory, _)| PreviousLook { p_saving: memory.p, new_rows });
         let decision = pair_decision(&of_lead, &of_other, worth, &bars, previous);
@@ -167,17 +185,19 @@ fn main() {
         ("lead better 0.85 / 0.80, 6 a day", [0.85, 0.80], 6),
     ];
     println!("{runs} runs each, {DAYS} days, a look every {:.0} h", STEP * 24.0);
-    for (seed, (name, rates, per_day)) in (1_u64..).zip(scenarios) {
-        let mut random = Random(seed.wrapping_mul(0x5851_f42d_4c95_7f2d));
-        let outcomes: Vec<Outcome> = (0..runs).map(|_| run(rates, per_day, &mut random)).collect();
-        let share =
-            |holds: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|o| holds(o)).count() as f64 / runs as f64;
-        println!(
-            "{name}: swapped {:.3}, median day {:.1}, swapped back {:.4}, aligned at the end {:.3}",
-            share(&|o| o.swapped.is_some()),
-            median(outcomes.iter().filter_map(|o| o.swapped).collect()),
-            share(&|o| o.swapped_back),
-            share(&|o| o.aligned),
-        );
+    for (start, said) in [(Start::Rows, "rows alone"), (Start::Market, "market prior"), (Start::Others, "full prior")] {
+        for (seed, (name, rates, per_day)) in (1_u64..).zip(scenarios) {
+            let mut random = Random(seed.wrapping_mul(0x5851_f42d_4c95_7f2d));
+            let outcomes: Vec<Outcome> = (0..runs).map(|_| run(rates, per_day, start, &mut random)).collect();
+            let share =
+                |holds: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|o| holds(o)).count() as f64 / runs as f64;
+            println!(
+                "{said}, {name}: swapped {:.3}, median day {:.1}, swapped back {:.4}, aligned at the end {:.3}",
+                share(&|o| o.swapped.is_some()),
+                median(outcomes.iter().filter_map(|o| o.swapped).collect()),
+                share(&|o| o.swapped_back),
+                share(&|o| o.aligned),
+            );
+        }
     }
 }

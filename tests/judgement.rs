@@ -133,6 +133,10 @@ fn cards(rows: &[(&str, &str, &str, u32, u32, f64)], until: &str) -> String {
             .unwrap();
         }
     }
+    // One row that is too young to be scored keeps the source fresh.
+    let fresh = (until + TimeDelta::hours(20)).to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+    writeln!(text, "young,1,{fresh},workhorse,openai,gpt-6-sol,,implement,success,check,480,30000,120000,4000")
+        .unwrap();
     text
 }
 
@@ -225,6 +229,6 @@ fn a_lead_that_gets_the_hard_work_is_no_loser_and_both_rates_are_shown() {
         "{found:#?}"
     );
     let log = std::fs::read_to_string(folder.join("reports/pool-composition-log.md")).unwrap();
-    let section = log.split("### workhorse").nth(1).unwrap().split("\n### ").next().unwrap();
+    let section = log.split("### `workhorse` ").nth(1).unwrap().split("\n### ").next().unwrap();
     assert!(section.contains("raw success") && section.contains("standardised success"), "both stand side by side");
 }

@@ -1,5 +1,4 @@
 //! What holds of the estimators for every input (methods §24): symmetric, monotone, finite, and indifferent to order.
-#![expect(clippy::unwrap_used, reason = "a test whose input cannot be made has failed")]
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,7 @@
 //! Verified aligned (methods §23): a pool may say `aligned` only with the full set of numbers that shows it. The set is a
 //! type without optional fields; a number that is missing turns the verdict into `watch` and is named.
 
-use super::best_per_pool::sessions::{Compared, compare};
-use super::estimates::sizing_limits;
+use super::estimates::{Compared, compare, sizing_limits};
 use crate::evidence::pairs::{alone, speed};
 use crate::evidence::windows::Standing;
 use crate::evidence::{MemberEvidence, PoolEvidence};

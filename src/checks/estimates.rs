@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{Judgement, Look};
+use crate::evidence::pairs::{self, Pair};
 use crate::evidence::statistics::looks::{LookRules, LookStep, look};
-use crate::evidence::statistics::pair::{PairBars, PreviousLook};
+use crate::evidence::statistics::pair::{PairBars, PairDecision, PairVerdict, PreviousLook, pair_decision};
 use crate::evidence::statistics::sizing::SizingLimits;
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::settings::Settings;
@@ -185,4 +186,46 @@ pub(super) fn rows_said(a: &MemberEvidence, b: &MemberEvidence) -> String {
         "{:.1} and {:.1} weighted rows, {} and {} distinct tasks, {} and {} days",
         a.own.n, b.own.n, a.own.raw.tasks, b.own.raw.tasks, a.own.raw.days, b.own.raw.days
     )
+}
+
+/// One alternative with everything that was decided about it.
+pub(super) struct Compared<'a> {
+    /// The alternative.
+    pub(super) rival: &'a MemberEvidence,
+    /// Both sides.
+    pub(super) pair: Pair,
+    /// The decision.
+    pub(super) decision: PairDecision,
+}
+
+/// The decision about one alternative.
+pub(super) fn compare<'a>(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    rival: &'a MemberEvidence,
+    settings: &Settings,
+    before: Option<PreviousLook>,
+) -> Compared<'a> {
+    let pair = pairs::pair(&lead.own, &rival.own, &evidence.mix.shares);
+    let mut decision = pair_decision(&pair.lead, &pair.other, evidence.worth(), &pair_bars(settings), before);
+    if pair.is_censored && decision.verdict == PairVerdict::Misaligned {
+        decision.verdict = PairVerdict::Watch;
+        decision.reasons.push("time_censored");
+    }
+    Compared { rival, pair, decision }
+}
+
+/// What a member lacks of the floors, as `n/m_rows`.
+pub(super) fn shortfall(member: &MemberEvidence, settings: &Settings) -> Option<String> {
+    let bars = &settings.thresholds.bars;
+    let raw = &member.own.raw;
+    #[expect(clippy::cast_precision_loss, reason = "counts of tasks and days stay far below 2^53")]
+    let have = [
+        ("weighted_rows", member.own.n, bars.rows),
+        ("tasks", raw.tasks as f64, bars.tasks),
+        ("days", raw.days as f64, bars.days),
+    ];
+    let short = have.into_iter().find(|(_, have, need)| have < need)?;
+    let shown = if short.0 == "weighted_rows" { format!("{:.1}", short.1) } else { format!("{:.0}", short.1) };
+    Some(format!("{shown}/{:.0}_{}", short.2, short.0))
 }

@@ -19,6 +19,7 @@ pub(super) fn weight_key(target: &RouteTarget) -> String {
     match &target.kind {
         TargetKind::Model(reference) => reference.weight_key(),
         TargetKind::Pool { id, .. } => format!("opencode-route/{id}"),
+        TargetKind::Unreadable(text) => text.clone(),
     }
 }
 
@@ -143,6 +144,18 @@ pub(super) fn to_one(route: &RouteDef, pointer: &str) -> Option<Intent> {
 pub(super) fn exchange(route: &RouteDef, from: &RingMember, to: &RingMember) -> Option<Intent> {
     let swapped = swap(route, true, from, to)?;
     Some(Intent { kind: ProposalKind::Reweight, seat: Seat::Weights, ..swapped })
+}
+
+/// Whether at least two members on two homes remain without a member.
+pub(super) fn leaves_two_homes(
+    evidence: &crate::evidence::PoolEvidence,
+    member: &crate::evidence::MemberEvidence,
+) -> bool {
+    let home = |key: &str| key.rsplit_once('#').map(|(_, home)| home.to_owned()).unwrap_or_default();
+    let rest: Vec<&crate::evidence::MemberEvidence> =
+        evidence.members.iter().filter(|other| other.key != member.key).collect();
+    let homes: std::collections::BTreeSet<String> = rest.iter().map(|other| home(&other.key)).collect();
+    rest.len() >= 2 && homes.len() >= 2
 }
 
 /// New weights of every member, by key. `None` when the pool itself does not list each of them, or two share a weight.
@@ -273,5 +286,6 @@ fn shown(target: &RouteTarget) -> String {
         TargetKind::Model(reference) => reference.to_string(),
         TargetKind::Pool { id, variant: Some(variant) } => format!("opencode-route/{id}#{variant}"),
         TargetKind::Pool { id, variant: None } => format!("opencode-route/{id}"),
+        TargetKind::Unreadable(text) => text.clone(),
     }
 }

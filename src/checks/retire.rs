@@ -2,7 +2,7 @@
 //! often out of reach. End dates are the business of latest-model itself.
 
 use super::estimates::{Estimate, claim_rows, effect, look_rules, pair_bars, ppm_term, rows_said, take_look, term};
-use super::right_sizing::ways::leaves_two_homes;
+use super::intents::leaves_two_homes;
 use super::{Judgement, intents};
 use crate::evidence::pairs::pair;
 use crate::evidence::retire::{RetireCode, RetireFacts, RetireParams, retire_flags};

@@ -1,7 +1,7 @@
 //! Our own rows of one pool, as small as they go: who did which task when, what became of it, how long it took and what it
 //! used. Sums run in one fixed order, so that the order of rows changes no bit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
@@ -127,7 +127,7 @@ pub struct Weighted {
 /// The scored rows of one member by class, with their weights. Attempts at one task are counted over all classes.
 pub fn weighted(rows: &MemberRows, clock: &RowClock) -> BTreeMap<String, Vec<Weighted>> {
     let scored = || rows.values().flatten().filter(|row| row.success().is_some() && !clock.is_immature(row.ended_s));
-    let mut attempts: HashMap<u64, u64> = HashMap::new();
+    let mut attempts: BTreeMap<u64, u64> = BTreeMap::new();
     for row in scored() {
         *attempts.entry(row.task).or_default() += 1;
     }

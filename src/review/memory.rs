@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, Utc};
 
 use crate::history::{LookFact, Past};
 use crate::vocabulary::{CheckId, LookKey, LookMemory, ModelId, PoolId, SourceId};
@@ -22,6 +22,11 @@ impl<'a> Memory<'a> {
     /// The memory of a run.
     pub fn new(past: &'a Past, now: DateTime<Utc>) -> Self {
         Self { past, now }
+    }
+
+    /// Whole hours from an instant to the review.
+    pub fn hours_since(&self, instant: DateTime<Utc>) -> i64 {
+        (self.now - instant).num_hours()
     }
 
     /// When a review first saw a model.
@@ -56,6 +61,14 @@ impl<'a> Memory<'a> {
     /// When changes of a pool landed last, by axis.
     pub fn landed(&self, pool: &PoolId) -> BTreeMap<String, DateTime<Utc>> {
         self.past.landed(pool.as_str()).map(|(axis, at)| (axis.to_owned(), at)).collect()
+    }
+
+    /// When a review first found that nothing names a pool, and every one since has.
+    pub fn unused_since(&self, pool: &PoolId) -> Option<DateTime<Utc>> {
+        let structure = CheckId::Structure.as_str();
+        let mut unused = self.past.findings(pool.as_str(), structure).filter(|finding| finding.code == "no_consumer");
+        let run = self.past.finding_since(pool.as_str(), structure, unused.next()?)?;
+        NaiveDateTime::parse_from_str(run, "%Y%m%dT%H%M%SZ").ok().map(|at| at.and_utc())
     }
 
     /// Targets that an earlier accepted catalogue did not have either: found missing on another snapshot, or settled since.

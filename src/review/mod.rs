@@ -4,6 +4,7 @@
 mod consumers;
 mod gates;
 pub mod gather;
+pub mod inspect;
 mod looks;
 mod memory;
 mod parallel;
@@ -11,6 +12,7 @@ mod pools;
 mod proposals;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -107,6 +109,7 @@ pub fn review(
     let looks = PoolLooks::new(&planned, looks);
     reports.extend(consumer_rows(gathered, &planned, &reports));
     let subtrees = subtrees(&planned);
+    let vendors = Arc::new(pools::vendors(gathered, settings));
     let maker = proposals::Maker {
         gathered,
         settings,
@@ -114,6 +117,7 @@ pub fn review(
         past,
         now: clock.now,
         subtrees: &subtrees,
+        vendors,
     };
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);

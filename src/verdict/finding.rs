@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Claim, Sentence, Verdict};
-use crate::vocabulary::{CheckId, Place, PoolId, SourceId};
+use crate::vocabulary::{CheckId, Digest, Place, PoolId, SourceId};
 
 /// What a number counts. Each unit has a fixed number of decimals in every output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -336,6 +336,8 @@ pub struct Finding {
     pub held: Option<String>,
     /// What it claims, if it is an estimate.
     pub claim: Option<Box<Claim>>,
+    /// Digest of the definition it was found in, as the ring and the proposal carry it.
+    pub subtree: Option<Digest>,
 }
 
 impl Finding {
@@ -364,6 +366,7 @@ impl Finding {
             intent: None,
             held: None,
             claim: None,
+            subtree: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use pool_review::evidence::statistics::verification::{
     BeforeAfter, MeasuredChange, VerificationFacts, VerificationRule, did, verify,
 };
 use pool_review::history::{Current, Previous, baseline_state};
-use pool_review::ring::{ShareNode, configured_shares, lead_of};
+use pool_review::ring::{Rotation, ShareNode, assign, configured_shares, lead_of};
 use pool_review::verdict::{Verdict, axis, content_digest, fingerprint};
 use pool_review::vocabulary::{Selection, canonical_json, git_blob, subtree_digest};
 use serde_json::{Map, Value, json};
@@ -78,7 +78,7 @@ fn tree(value: &Value, keys: &mut Vec<String>) -> ShareNode {
     };
     let children = list(&value["children"]);
     let children = children.iter().map(|child| (tree(child, keys), number(&child["weight"]))).collect();
-    ShareNode::Group { selection, children }
+    ShareNode::Group { route: "".into(), selection, children }
 }
 
 /// `[fn configured_share]`.
@@ -143,6 +143,26 @@ pub(crate) fn calibrated(input: &Value) -> Value {
 }
 
 /// `[fn ring]`.
-pub(crate) fn ring(_input: &Value) -> Value {
-    json!({})
+pub(crate) fn ring(input: &Value) -> Value {
+    let members: Vec<(String, f64)> =
+        list(&input["members"]).iter().map(|member| (text(&member[0]), number(&member[1]))).collect();
+    let names = |slots: &[usize]| -> Vec<&str> { slots.iter().map(|slot| members[*slot].0.as_str()).collect() };
+    let down: Vec<usize> = list(&input["down"])
+        .iter()
+        .map(|name| members.iter().position(|(known, _)| *known == text(name)).unwrap())
+        .collect();
+    let jobs = usize::try_from(input["jobs"].as_u64().unwrap()).unwrap();
+    let weights: Vec<f64> = members.iter().map(|(_, weight)| *weight).collect();
+    let got = Rotation::of(&weights).unwrap();
+    let shares: Map<String, Value> = members
+        .iter()
+        .zip(got.shares_with_down(&got.block, &down))
+        .map(|((name, _), share)| (name.clone(), json!(share)))
+        .collect();
+    json!({
+        "assigned_block": names(&assign(&got.block, jobs, &down)),
+        "assigned_smooth": names(&assign(&got.smooth, jobs, &down)), "block": names(&got.block),
+        "count_error_block": got.count_error(&got.block, jobs), "smooth": names(&got.smooth),
+        "count_error_smooth": got.count_error(&got.smooth, jobs), "share_down": shares,
+    })
 }

@@ -5,14 +5,14 @@ use chrono::{DateTime, Utc};
 
 use super::finding;
 use crate::checks::estimates::{
-    Estimate, claim_rows, effect, look_rules, pair_bars, ppm, ppm_term, previous, rows_said, take_look, term, whole,
+    Compared, Estimate, claim_rows, compare, effect, look_rules, ppm, ppm_term, previous, rows_said,
+    shortfall, take_look, term, whole,
 };
 use crate::checks::{Judgement, intents, lacking};
-use crate::evidence::pairs::{self, Pair};
 use crate::evidence::statistics::claim::{ClaimInput, ClaimedEffect, HORIZON_DAYS, claim};
 use crate::evidence::statistics::difference::{diff_interval, p_diff};
 use crate::evidence::statistics::looks::{LookRules, LookState, LookStep, ReverseFacts, reverse_rule};
-use crate::evidence::statistics::pair::{PairDecision, PairVerdict, PreviousLook, pair_decision};
+use crate::evidence::statistics::pair::{PairVerdict, PreviousLook};
 use crate::evidence::statistics::trial::{SIZES, Trial, TrialInput, TrialOutcome, value_of_test};
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::settings::Settings;
@@ -23,17 +23,7 @@ use crate::verdict::{
 use crate::vocabulary::{LookKey, SourceId};
 
 /// The code of every finding here.
-pub(in crate::checks) const CODE: &str = "lead_loses_on_sessions";
-
-/// One alternative with everything that was decided about it.
-pub(in crate::checks) struct Compared<'a> {
-    /// The alternative.
-    pub(in crate::checks) rival: &'a MemberEvidence,
-    /// Both sides.
-    pub(in crate::checks) pair: Pair,
-    /// The decision.
-    pub(in crate::checks) decision: PairDecision,
-}
+const CODE: &str = "lead_loses_on_sessions";
 
 /// Members that are another model (or another effort) than the lead and may lead.
 pub(super) fn rivals<'a>(
@@ -73,38 +63,6 @@ pub(super) fn judge(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &S
             None => found,
         }));
     }
-}
-
-/// The decision about one alternative.
-pub(in crate::checks) fn compare<'a>(
-    evidence: &PoolEvidence,
-    lead: &MemberEvidence,
-    rival: &'a MemberEvidence,
-    settings: &Settings,
-    before: Option<PreviousLook>,
-) -> Compared<'a> {
-    let pair = pairs::pair(&lead.own, &rival.own, &evidence.mix.shares);
-    let mut decision = pair_decision(&pair.lead, &pair.other, evidence.worth(), &pair_bars(settings), before);
-    if pair.is_censored && decision.verdict == PairVerdict::Misaligned {
-        decision.verdict = PairVerdict::Watch;
-        decision.reasons.push("time_censored");
-    }
-    Compared { rival, pair, decision }
-}
-
-/// What a member lacks of the floors, as `n/m_rows`.
-pub(in crate::checks) fn shortfall(member: &MemberEvidence, settings: &Settings) -> Option<String> {
-    let bars = &settings.thresholds.bars;
-    let raw = &member.own.raw;
-    #[expect(clippy::cast_precision_loss, reason = "counts of tasks and days stay far below 2^53")]
-    let have = [
-        ("weighted_rows", member.own.n, bars.rows),
-        ("tasks", raw.tasks as f64, bars.tasks),
-        ("days", raw.days as f64, bars.days),
-    ];
-    let short = have.into_iter().find(|(_, have, need)| have < need)?;
-    let shown = if short.0 == "weighted_rows" { format!("{:.1}", short.1) } else { format!("{:.0}", short.1) };
-    Some(format!("{shown}/{:.0}_{}", short.2, short.0))
 }
 
 /// The finding of a pair, and the reason codes of what it could not be.
@@ -369,6 +327,10 @@ fn test(
         trial.best.pass * 100.0,
         trial.outcome.as_str()
     ));
+    if evidence.ring_member(&compared.rival.key).is_some_and(|member| member.until_ms.is_some()) {
+        found.todo = Sentence::from("nothing yet: it is on trial, and its rows come");
+        return;
+    }
     let Some(route) = evidence.definition.as_ref().filter(|_| trial.outcome == TrialOutcome::Test) else { return };
     let rival = compared.rival;
     found.todo = Sentence::new().own("run the same tasks on ").name(&rival.target);

@@ -1,18 +1,8 @@
 //! What a right-sizing finding asks to be changed: less weight, out, or over to another member.
 
-use std::collections::BTreeSet;
-
-use crate::checks::intents;
+use crate::checks::intents::{self, leaves_two_homes};
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::verdict::{Finding, Intent};
-
-/// Whether at least two members on two homes remain without a member.
-pub(in crate::checks) fn leaves_two_homes(evidence: &PoolEvidence, member: &MemberEvidence) -> bool {
-    let home = |key: &str| key.rsplit_once('#').map(|(_, home)| home.to_owned()).unwrap_or_default();
-    let rest: Vec<&MemberEvidence> = evidence.members.iter().filter(|other| other.key != member.key).collect();
-    let homes: BTreeSet<String> = rest.iter().map(|other| home(&other.key)).collect();
-    rest.len() >= 2 && homes.len() >= 2
-}
 
 /// The change that takes a member out, where this pool holds its line.
 fn retire(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Intent> {

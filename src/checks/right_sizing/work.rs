@@ -11,7 +11,7 @@ use crate::checks::estimates::{
 use crate::evidence::cells::CostCell;
 use crate::evidence::statistics::claim::HORIZON_DAYS;
 use crate::evidence::statistics::shares::{ObservedShare, share_mismatch};
-use crate::evidence::statistics::sizing::{ClassSide, OverPowered, Sized, over_powered, under_powered};
+use crate::evidence::statistics::sizing::{ClassSide, OverPowered, Sized, SizingLimits, over_powered, under_powered};
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::settings::Settings;
 use crate::verdict::{BarTerm, Claim, Effect, Finding, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
@@ -218,16 +218,7 @@ fn too_strong(
 ) -> Option<Finding> {
     let limits = sizing_limits(settings);
     let strong_side = class_side(strong, class).filter(|side| side.n >= limits.rows)?;
-    let judged = members.iter().filter(|cheap| cheap.key != strong.key).filter_map(|cheap| {
-        let side = class_side(cheap, class)?;
-        let per_day = evidence.tasks_per_day();
-        let judged = over_powered(&strong_side, &side, evidence.worth(), per_day, share, &limits)?;
-        (judged.finding != Sized::None).then_some((*cheap, judged))
-    });
-    let (cheap, judged) = judged.max_by(|a, b| {
-        let by = a.1.finding.cmp(&b.1.finding).then(a.1.saving_usd_per_day.total_cmp(&b.1.saving_usd_per_day));
-        by.then_with(|| b.0.key.cmp(&a.0.key))
-    })?;
+    let (cheap, judged) = cheaper(evidence, (members, strong), &strong_side, class, share, &limits)?;
     let key = LookKey::new("over_powered", &strong.key, &format!("{}|{class}", cheap.key));
     let look = take_look(
         evidence,
@@ -268,6 +259,37 @@ fn too_strong(
     ways::over_to(evidence, strong, cheap, &mut found);
     measurable(evidence, &mut found);
     Some(found)
+}
+
+/// The cheaper member that saves most a day: found before worth a look. Money and counts first: exact comparisons are made
+/// from the largest saving down, until one is found.
+fn cheaper<'a>(
+    evidence: &PoolEvidence,
+    (members, strong): (&[&'a MemberEvidence], &MemberEvidence),
+    side: &ClassSide,
+    class: &str,
+    share: f64,
+    limits: &SizingLimits,
+) -> Option<(&'a MemberEvidence, OverPowered)> {
+    let cost = |member: &MemberEvidence| Some(class_side(member, class)?.cost?.usd);
+    let mut others: Vec<(&MemberEvidence, f64)> = members
+        .iter()
+        .filter(|other| other.key != strong.key)
+        .filter_map(|other| Some((*other, cost(other)?)))
+        .filter(|(_, usd)| side.cost.is_some_and(|own| *usd < own.usd))
+        .collect();
+    others.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.key.cmp(&b.0.key)));
+    let mut watched = None;
+    for (other, _) in others {
+        let Some(other_side) = class_side(other, class) else { continue };
+        let judged = over_powered(side, &other_side, evidence.worth(), evidence.tasks_per_day(), share, limits);
+        match judged.filter(|judged| judged.finding != Sized::None) {
+            Some(judged) if judged.finding == Sized::Found => return Some((other, judged)),
+            Some(judged) if watched.is_none() => watched = Some((other, judged)),
+            _ => {}
+        }
+    }
+    watched
 }
 
 /// What moving a class claims.

@@ -156,7 +156,8 @@ pub fn over_powered(
     let has_rows = strong.n >= limits.rows && cheap.n >= limits.rows;
     let saves = saving_share >= limits.save_share && saving_usd_per_day >= limits.save_usd_day;
     // The integral only where money and counts leave something to decide.
-    let p_noninferior = if has_rows && saves { p_diff(strong.rate, cheap.rate, -limits.cost_margin) } else { f64::NAN };
+    let is_asked = has_rows && saves && once.saving > 0.0;
+    let p_noninferior = if is_asked { p_diff(strong.rate, cheap.rate, -limits.cost_margin) } else { f64::NAN };
     let is_sure = once.p_positive >= limits.positive && double.p_positive >= limits.positive;
     let finding = if !(has_rows && saves) {
         Sized::None

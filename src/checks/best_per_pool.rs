@@ -2,7 +2,7 @@
 //! quota windows (methods §12).
 
 mod picks;
-pub(super) mod sessions;
+mod sessions;
 mod windows;
 
 use super::{Judgement, lacking, number, plain};

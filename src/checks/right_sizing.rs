@@ -2,7 +2,7 @@
 //! requirements of the pool, tier misfit (methods §13). Members are compared only in task classes both have rows in.
 
 mod spread;
-pub(super) mod ways;
+mod ways;
 mod windows;
 mod work;
 
