@@ -31,8 +31,7 @@ use pool_review::settings::Settings;
 use pool_review::sources::pools::opencode;
 use pool_review::verdict::Verdict;
 use pool_review::vocabulary::{
-    ConfigFile, FleetConfig, Outcome, Place, PoolId, ProviderId, RouteDef, ScorecardRow, SourceId, TargetRef,
-    TaskTokens, Tier,
+    ConfigFile, FleetConfig, Outcome, Place, PoolId, ProviderId, RouteDef, ScorecardRow, SourceId, TargetRef, Tier,
 };
 
 /// Members of a pool.
@@ -104,7 +103,7 @@ fn rows(
                 output: 2_000 + 10 * i as u64,
             }),
             cost_usd: None,
-            epoch: None,
+            epoch: String::new(),
             judged: None,
             place: Place::new("bench.csv", 1),
         }

@@ -7,6 +7,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
@@ -20,13 +21,33 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour }) {
+    let drawn = AtomicU64::new(u64::MAX);
+    let is_drawn = std::io::stderr().is_terminal() && !cli.quiet;
+    let progress = |store: &str, done: u64, total: u64| {
+        if is_drawn {
+            draw(&drawn, store, done, total);
+        }
+    };
+    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour, progress: &progress }) {
         Ok(answer) => print(&answer),
         Err(failure) => {
             let (error, code) = failure.parts();
             eprintln!("error: {}", one_line(&format!("{error:#}")));
             code.into()
         }
+    }
+}
+
+/// Draws how far a store has been read, once per percent; at the end the line is wiped.
+fn draw(drawn: &AtomicU64, store: &str, done: u64, total: u64) {
+    let percent = done.saturating_mul(100).checked_div(total).unwrap_or(100).min(100);
+    if drawn.swap(percent, Ordering::Relaxed) == percent {
+        return;
+    }
+    if percent == 100 {
+        eprint!("\r\x1b[2K");
+    } else {
+        eprint!("\r\x1b[2Kreading {} {percent} %", one_line(store));
     }
 }
 

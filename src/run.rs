@@ -1,5 +1,7 @@
 //! What each verb does, from settings to what is printed. Prints nothing itself; the clock comes from outside.
 
+mod sessions;
+
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
@@ -32,12 +34,18 @@ pub struct Surroundings<'a> {
     pub clock: &'a dyn Fn() -> DateTime<Utc>,
     /// Whether stdout takes colour.
     pub colour: bool,
+    /// Called while session stores are read: store, bytes done, bytes in all.
+    pub progress: &'a (dyn Fn(&str, u64, u64) + Sync),
 }
 
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
+        Verb::Review(_) if cli.format == Format::Csv => {
+            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; `review` prints human or json")))
+        }
         Verb::Review(args) => run_review(cli, args, around),
+        Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
     }
@@ -106,7 +114,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
     let store = Store::open(&cli.workspace, &settings.reports, &settings.log).map_err(Failure::Failed)?;
     let run = clock.run_id();
     let mut warnings: Vec<String> = note(&Cadence::start(&run, started), &store)?;
-    let outcome = audit(cli, args, &settings, &store, config, clock, around.colour);
+    let outcome = audit(cli, args, &settings, &store, config, clock, around);
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
@@ -139,17 +147,20 @@ fn audit(
     store: &Store,
     config: Canonical,
     clock: Clock,
-    colour: bool,
+    Surroundings { colour, progress, .. }: &Surroundings<'_>,
 ) -> anyhow::Result<Answer> {
-    let gathered = gather(&cli.workspace, settings, config, clock.now);
+    let mut gathered = gather(&cli.workspace, settings, config, clock.now);
+    let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let reviewed = review(&gathered, settings, &past, clock, stored);
-    let warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    let mut warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    outputs::sessions::keep(store, &days)?;
+    warnings.extend(lost);
     let text = match (cli.quiet, cli.format) {
-        (true, _) => String::new(),
-        (false, Format::Human) => outputs::terminal::render(&reviewed.report, colour),
+        (true, _) | (false, Format::Csv) => String::new(),
+        (false, Format::Human) => outputs::terminal::render(&reviewed.report, *colour),
         (false, Format::Json) => outputs::json::run_json(&reviewed.report),
     };
     Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })

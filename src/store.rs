@@ -193,6 +193,57 @@ impl Drop for Store {
     }
 }
 
+/// A folder for what can be read again. Anything in it may be lost; nothing else may be written through it.
+#[derive(Debug)]
+pub struct Cache {
+    /// The folder.
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// A cache in a folder; a relative path starts at the workspace. Nothing is made yet.
+    pub fn at(workspace: &Path, folder: &Path) -> Self {
+        Self { folder: workspace.join(folder) }
+    }
+
+    /// The bytes of a file; `None` when there is none or it cannot be read.
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        read_file(&self.folder.join(name)).ok().flatten()
+    }
+
+    /// Puts these bytes in the place of a file, and a mark in the folder that tells backups to pass it by.
+    /// Errors: a name that leads elsewhere, a folder that cannot be made or written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        if Path::new(name).file_name().is_none_or(|plain| plain != name) {
+            bail!("refusing to write {name:?} into the cache");
+        }
+        let folder = made_folder(&self.folder)?;
+        let mark = folder.join("CACHEDIR.TAG");
+        let shown = || format!("writing {}", self.folder.join(name).display());
+        if !mark.exists() {
+            write_whole(&mark, CACHE_MARK).with_context(shown)?;
+        }
+        write_whole(&folder.join(name), bytes).with_context(shown)
+    }
+}
+
+/// The plain files of a folder whose names pass, sorted by name, each with its bytes or a fragment that says why not.
+pub fn files_in(folder: &Path, passes: &dyn Fn(&str) -> bool) -> Vec<(String, std::result::Result<Vec<u8>, String>)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| passes(name));
+    names.sort();
+    let read = |name: String| {
+        let bytes = read_file(&folder.join(&name)).map_err(|error| format!("cannot be read: {}", error.kind()));
+        (name, bytes.map(Option::unwrap_or_default))
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// What marks a cache folder (bford.info/cachedir).
+const CACHE_MARK: &[u8] =
+    b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of pool-review; it may be deleted at any time.\n";
+
 /// Removes the temporary files of a folder that belong to a wanted file.
 fn sweep_folder(folder: &Path, is_deep: bool, is_wanted: &dyn Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

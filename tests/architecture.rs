@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("checks", &["vocabulary", "ring", "evidence", "verdict", "settings"]),
     ("change", &["vocabulary", "ring", "verdict"]),
     ("history", &["vocabulary", "verdict"]),
-    ("outputs", &["vocabulary", "verdict", "history", "change", "store"]),
+    ("outputs", &["vocabulary", "verdict", "history", "change", "rollup", "store"]),
     (
         "review",
         &[
@@ -46,7 +46,23 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli", &[]),
-    ("run", &["cli", "settings", "schedule", "review", "outputs", "history", "checks", "store"]),
+    (
+        "run",
+        &[
+            "vocabulary",
+            "cli",
+            "settings",
+            "schedule",
+            "sources",
+            "identity",
+            "rollup",
+            "review",
+            "outputs",
+            "history",
+            "checks",
+            "store",
+        ],
+    ),
     ("main", &["cli", "run", "outputs"]),
 ];
 
@@ -78,10 +94,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["cli", "main"]),
     ("comrak", &["outputs"]),
     ("cron", &["schedule"]),
-    ("csv", &["identity", "sources"]),
-    ("globset", &["ring", "settings"]),
+    ("csv", &["identity", "outputs", "rollup", "sources"]),
+    ("globset", &["ring", "settings", "sources"]),
     ("jsonc_parser", &["change", "sources"]),
+    ("memchr", &["sources"]),
     ("polars", &["rollup"]),
+    ("polars_io", &["rollup"]),
+    ("postcard", &["sources"]),
+    ("rusqlite", &["sources"]),
     ("serde", &["history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
@@ -93,6 +113,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sha2", &["sources", "vocabulary"]),
     ("similar", &["change"]),
     ("strsim", &["identity", "settings", "sources"]),
+    ("zstd", &["sources"]),
 ];
 
 /// A word of the source → the rooms that may say it, and why not the others.

@@ -44,8 +44,8 @@ impl OwnRow {
             outcome: row.outcome,
             minutes: row.duration_s.map(|seconds| seconds / 60.0).filter(|minutes| *minutes > 0.0),
             is_cut_off: row.is_cut_off,
-            tokens: row.tokens,
-            epoch: row.epoch.as_deref().map_or(0, |epoch| hash(epoch).max(1)),
+            tokens: tokens_of(&row.tokens),
+            epoch: if row.epoch.is_empty() { 0 } else { hash(&row.epoch).max(1) },
         }
     }
 
@@ -67,6 +67,12 @@ impl OwnRow {
             (tokens.input, tokens.cache_read, tokens.cache_write, tokens.output, self.epoch),
         )
     }
+}
+
+/// The tokens of a row that states any; a kind that is not stated beside others that are is 0.
+fn tokens_of(stated: &[Option<u64>; 4]) -> Option<TaskTokens> {
+    let [input, cache_read, cache_write, output] = stated.map(Option::unwrap_or_default);
+    stated.iter().any(Option::is_some).then_some(TaskTokens { input, cache_read, cache_write, output })
 }
 
 /// FNV-1a over 64 bits: the same on every machine and in every version.

@@ -6,6 +6,7 @@ pub mod issues;
 pub mod json;
 pub mod log;
 pub mod proposals;
+pub mod sessions;
 pub mod terminal;
 pub mod text;
 mod view;

@@ -10,6 +10,7 @@ mod memory;
 mod parallel;
 mod pools;
 mod proposals;
+pub mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -6,9 +6,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::table::{self, Cells, Columns, TableFile, effort, quoted, rows_of};
-use crate::vocabulary::{
-    HomeId, JudgeScore, Outcome, PoolId, ProviderId, ScorecardRow, SourceId, SourceNote, TaskTokens,
-};
+use crate::vocabulary::{HomeId, JudgeScore, Outcome, PoolId, ProviderId, ScorecardRow, SourceId, SourceNote};
 
 /// The columns of a scorecards file.
 const COLUMNS: Columns = Columns {
@@ -100,7 +98,7 @@ fn parse(cells: &Cells, now: DateTime<Utc>) -> Result<Parsed, String> {
     let kind = cells.word("failure_kind", &FAILURE_KINDS)?;
     let cost = cells.number("cost_usd")?;
     let tokens = tokens(cells)?;
-    let used_nothing = tokens == Some(TaskTokens::default());
+    let used_nothing = tokens.iter().any(Option::is_some) && tokens.iter().all(|count| count.unwrap_or(0) == 0);
     let row = ScorecardRow {
         task_id: cells.needed("task_id")?.to_owned(),
         attempt: cells.whole("attempt", 1)?.unwrap_or(1),
@@ -114,9 +112,10 @@ fn parse(cells: &Cells, now: DateTime<Utc>) -> Result<Parsed, String> {
         outcome: outcome(stated, basis, kind),
         duration_s: cells.number("duration_s")?,
         is_cut_off: kind == Some("timeout"),
-        tokens,
         cost_usd: cost.filter(|cost| *cost > 0.0 || used_nothing),
-        epoch: cells.text("epoch").map(str::to_owned),
+        session_id: cells.text("session_id").map(str::to_owned),
+        epoch: cells.text("epoch").unwrap_or_default().to_owned(),
+        tokens,
         judged: judged(basis, cells.text("judge"), score),
         place: cells.place.clone(),
     };
@@ -146,22 +145,19 @@ fn outcome(stated: &str, basis: &str, kind: Option<&str>) -> Outcome {
     }
 }
 
-/// The token counts of a row; a kind that is not stated beside others that are is 0. Only a row that states counts, all of
-/// them 0, is believed to have cost nothing: a subscription bills 0 for real work.
-fn tokens(cells: &Cells) -> Result<Option<TaskTokens>, String> {
-    let mut counts = [None; TOKENS.len()];
-    for (count, column) in counts.iter_mut().zip(TOKENS) {
-        *count = cells.whole(column, 0)?;
-    }
-    let [input, cache_read, cache_write, output] = counts.map(Option::unwrap_or_default);
-    let is_stated = counts.iter().any(Option::is_some);
-    Ok(is_stated.then_some(TaskTokens { input, cache_read, cache_write, output }))
-}
-
 /// The score of a model judge. Whoever is not named counts as one judge.
 fn judged(basis: &str, judge: Option<&str>, score: Option<f64>) -> Option<JudgeScore> {
     let score = score.filter(|_| basis == "judge")?;
     Some(JudgeScore { judge: judge.unwrap_or("unnamed").to_owned(), score })
+}
+
+/// The token counts a row states.
+fn tokens(cells: &Cells) -> Result<[Option<u64>; 4], String> {
+    let mut counts = [None; 4];
+    for (count, column) in counts.iter_mut().zip(TOKENS) {
+        *count = cells.whole(column, 0)?;
+    }
+    Ok(counts)
 }
 
 /// The rows without repeated (task, attempt) pairs. Of equal rows one is used; of rows that contradict each other none
@@ -191,5 +187,6 @@ fn without_repeats(parsed: Vec<Parsed>, note: &mut SourceNote) -> Vec<Parsed> {
 
 /// Whether two rows say the same, wherever they stand.
 fn is_same_attempt(a: &ScorecardRow, b: &ScorecardRow) -> bool {
-    ScorecardRow { place: b.place.clone(), ..a.clone() } == *b
+    let ScorecardRow { place, session_id, epoch, tokens, .. } = b.clone();
+    ScorecardRow { session_id, epoch, tokens, place, ..a.clone() } == *b
 }
