@@ -1,6 +1,7 @@
 //! THE FLOW. Read this first: gather → assemble → judge → compare. It reads sources and the past, decides, and gives a
 //! report; it writes nothing.
 
+mod chart;
 mod consumers;
 pub mod gather;
 mod memory;
@@ -171,6 +172,7 @@ fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) 
         }),
         lead: ring.map(|ring| ring.lead().target.to_string()),
         checks,
+        chart: chart::chart(evidence),
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the review says: verdicts, findings, proposals and the report that every output is a view of.
 //! Plain values. Nothing here knows a source, a check or an output.
 
+mod chart;
 mod finding;
 mod proposal;
 mod report;
 mod sentence;
 
+pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
 pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
 pub use proposal::{
     Bar, BarTerm, Change, Condition, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal, Reviewer, Rollback,

@@ -72,18 +72,20 @@ impl Context<'_> {
 
 /// The section of a run: anchor, heading, headline, sources, one open block per pool that moved or needs someone, the
 /// rest folded. `reports` is the reports folder relative to the repository root.
-pub fn render_section(report: &Report, reports: &str) -> String {
-    let draft = |detail: Detail| draft(Context { report, reports, detail });
+/// `cadence` says what happened to runs that were due since the one before.
+pub fn render_section(report: &Report, reports: &str, cadence: &[String]) -> String {
+    let draft = |detail: Detail| draft(Context { report, reports, detail }, cadence);
     let fits = |text: &String| text.len() <= MOST_BYTES && text.lines().count() <= MOST_LINES;
     let [most @ .., least] = DETAILS;
     most.into_iter().map(draft).find(fits).unwrap_or_else(|| draft(least))
 }
 
 /// The section at one level of detail: parts with a blank line between them.
-fn draft(context: Context<'_>) -> String {
+fn draft(context: Context<'_>, cadence: &[String]) -> String {
     let mut parts = vec![heading(context.report)];
     parts.extend(frozen(context.report));
     parts.push(headline(context.report));
+    parts.extend(tables::cadence(cadence));
     parts.extend(tables::remarks(context.report));
     parts.push(tables::sources(context.report));
     parts.extend(pools::open_blocks(context));

@@ -70,6 +70,12 @@ pub(super) fn remarks(report: &Report) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+/// Runs that were missed, late or killed since the run before.
+pub(super) fn cadence(said: &[String]) -> Option<String> {
+    let lines: Vec<_> = said.iter().map(|line| format!("- {}", text::own(line, Place::Markdown))).collect();
+    (!lines.is_empty()).then(|| format!("Cadence since the run before:\n\n{}", lines.join("\n")))
+}
+
 /// The link of a proposal, by the first digits of its fingerprint.
 pub(super) fn proposal_link(context: Context<'_>, proposal: &Proposal) -> String {
     let short = proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint);

@@ -3,6 +3,8 @@
 //! The expression is evaluated in local wall-clock time without a zone, and each tick is then mapped to an instant: a tick
 //! inside the spring gap is due at the first instant after it, a tick that the clock shows twice is due the first time only.
 
+pub mod watch;
+
 use anyhow::{Context as _, bail, ensure};
 use chrono::{DateTime, Duration, NaiveDateTime, TimeZone as _, Timelike as _, Utc};
 use chrono_tz::Tz;
