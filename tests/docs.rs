@@ -136,9 +136,19 @@ fn write(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// What the demo prints and its run file, run once in a copy.
-fn demo() -> &'static (String, Value) {
-    static DEMO: OnceLock<(String, Value)> = OnceLock::new();
+/// The demo, run once in a copy.
+struct Demo {
+    /// The copy.
+    folder: PathBuf,
+    /// What was printed.
+    printed: String,
+    /// The run file.
+    run: Value,
+}
+
+/// The demo's run.
+fn demo() -> &'static Demo {
+    static DEMO: OnceLock<Demo> = OnceLock::new();
     DEMO.get_or_init(|| {
         let folder = scratch("demo");
         for from in ["data", "instructions"] {
@@ -150,7 +160,7 @@ fn demo() -> &'static (String, Value) {
         assert_eq!(ran.status.code(), Some(3), "README says 3: {}", String::from_utf8_lossy(&ran.stderr));
         let run = files_below(&folder.join("reports/runs"), "json");
         let json = std::fs::read_to_string(&run[0]).unwrap();
-        (String::from_utf8(ran.stdout).unwrap(), serde_json::from_str(&json).unwrap())
+        Demo { folder, printed: String::from_utf8(ran.stdout).unwrap(), run: serde_json::from_str(&json).unwrap() }
     })
 }
 
@@ -159,7 +169,7 @@ fn demo_findings() -> Vec<(String, String, Value)> {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let list = |value: &Value| value.as_array().unwrap().clone();
     let mut found = Vec::new();
-    for pool in list(&demo().1["pools"]) {
+    for pool in list(&demo().run["pools"]) {
         for check in list(&pool["checks"]) {
             found.extend(list(&check["findings"]).into_iter().map(|f| (word(&pool["id"]), word(&check["check"]), f)));
         }
@@ -263,6 +273,34 @@ fn the_worked_numbers_of_the_check_pages_are_those_of_a_run() {
         let page = text(&format!("instructions/checks/{check}.md"));
         assert!(page.contains(written), "{check}: its page does not say \"{written}\"");
     }
+}
+
+#[test]
+fn the_trial_of_the_worked_example_gets_the_weight_its_page_names() {
+    let wanted = "+          \"anthropic/claude-haiku-5-5\": 1,";
+    let patches = files_below(&demo().folder.join("reports/proposals"), "patch");
+    let found = patches.iter().any(|patch| std::fs::read_to_string(patch).unwrap().contains(wanted));
+    // 4 + 2 + 1 are drawn from; the fourth target has ended and would make it a fifth of nine.
+    assert!(found, "scout's trial joins with weight 1 beside 4, 2 and 1");
+    assert!(text("instructions/checks/latest-model.md").contains("weight 1 beside 4, 2 and 1, an eighth"));
+}
+
+#[test]
+fn the_patch_that_the_readme_lands_is_one_of_the_demo_and_git_takes_it() {
+    let readme = text("README.md");
+    let command = fences(part(&readme, "What a run writes"), "sh").swap_remove(0);
+    let args: Vec<&str> = command.trim().split(' ').skip(1).collect();
+    let folder = scratch("landing");
+    for file in [args[1], "data/fleet/.opencode/opencode.jsonc"] {
+        write(&folder.join(file), &std::fs::read(demo().folder.join(file)).unwrap());
+    }
+    // A repository of its own, so that git does not take the one around it for the place of the patch.
+    for args in [vec!["init", "--quiet"], args] {
+        let ran = Command::new("git").args(&args).current_dir(&folder).output().unwrap();
+        assert!(ran.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let after = std::fs::read_to_string(folder.join("data/fleet/.opencode/opencode.jsonc")).unwrap();
+    assert!(!after.contains("promo over") && after.contains("// cheap and fast"), "the line is gone, comments stay");
 }
 
 #[test]
@@ -395,7 +433,7 @@ fn fences(markdown: &str, language: &str) -> Vec<String> {
 fn the_readme_shows_what_the_demo_prints() {
     let readme = text("README.md");
     let shown = fences(part(&readme, "What it prints"), "text").swap_remove(0);
-    let printed = &demo().0;
+    let printed = &demo().printed;
     if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
         let (before, rest) = readme.split_once("\n```text\n").unwrap();
         let after = rest.split_once("```").unwrap().1;

@@ -291,15 +291,20 @@ fn window_finding(
     let gap = judged.gap.map_or(0.0, |gap| gap.low);
     found.measured = Some(Measured { what: "window price gap", value: gap, unit: Unit::WindowPrice, n: None });
     found.limit = Some(Limit { op: LimitOp::Below, value: rules.gap, setting: "windows.gap" });
-    let label = judged.label.map_or("", crate::evidence::windows::WindowLabel::as_str);
+    let label = judged.label.map_or_else(String::new, |label| format!("{}: ", label.as_str()));
     let hours = judged.scarce_lead_hours(rules).map_or(0.0, |hours| hours.low);
-    found.why = window_line(Sentence::new().own(format!("{label}: the lead draws on ")), &lead.windows);
+    found.why = window_line(Sentence::new().own(format!("{label}the lead draws on ")), &lead.windows);
     if let Some(equal) = evidence.members.iter().find(|member| member.key == against) {
         found.why = window_line(found.why.own(" while ").name(&equal.target).own(" has "), &equal.windows);
     }
     if verdict == Verdict::Unresolved {
         found.why = found.why.own("; the verdict lies inside the age of a reading");
         found.todo = Sentence::from("read the quota again");
+        return Some(found);
+    }
+    if !judged.moves() {
+        found.why = found.why.own("; raised by windows.flag_literal_picture, the prices alone say nothing");
+        found.todo = Sentence::from("nothing by itself: look at the numbers");
         return Some(found);
     }
     found.why = found.why.own(format!("; {hours:.1} scarce lead-hours a review"));
@@ -354,9 +359,9 @@ fn literal(evidence: &PoolEvidence, lead: &MemberEvidence, judged: &WindowJudgem
     let mut found = finding(evidence, "literal_window_picture", lead, &picture.equal, None);
     found.sources = vec![SourceId::Pools, SourceId::Quotas];
     found.severity = Some(Severity::Low);
-    let label = picture.label.map_or("", crate::evidence::windows::WindowLabel::as_str);
+    let label = picture.label.map_or_else(String::new, |label| format!("{}: ", label.as_str()));
     found.why = Sentence::new()
-        .own(format!("{label}: the lead's window "))
+        .own(format!("{label}the lead's window "))
         .name(&picture.lead_window)
         .own(format!(" resets in {:.1} h with {:.0} % left; ", picture.lead_tau_h, picture.lead_remaining * 100.0))
         .name(&picture.equal_window)

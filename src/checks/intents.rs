@@ -1,5 +1,7 @@
 //! How a fact becomes edits of a pool's definition. Shared by the checks; knows JSON pointers, no check.
 
+use std::collections::BTreeSet;
+
 use chrono::{NaiveDate, NaiveTime};
 use serde_json::{Value, json};
 
@@ -92,12 +94,20 @@ pub(super) fn replace_behind(route: &RouteDef, pointer: &str, successor: &str) -
 }
 
 /// Adds a target to a weighted pool on trial, with a weight that gives it at most `share` and leaves the others in
-/// proportion. `None` when their weights are no small integers that leave room for one.
-pub(super) fn add_trial(route: &RouteDef, target: &str, share: f64, until: NaiveDate) -> Option<Intent> {
+/// proportion. Targets that the router drops (`dropped`, their pointers) take no share. `None` when the weights are no small
+/// integers that leave room for one.
+pub(super) fn add_trial(
+    route: &RouteDef,
+    dropped: &BTreeSet<&str>,
+    target: &str,
+    share: f64,
+    until: NaiveDate,
+) -> Option<Intent> {
     let reference = TargetRef::parse(target).ok()?;
     let keys: Vec<String> = route.targets.iter().map(weight_key).collect();
     let weights: Vec<f64> = keys.iter().map(|key| route.weights.get(key).map_or(1.0, |def| def.weight)).collect();
-    let total: f64 = weights.iter().sum();
+    let drawn = route.targets.iter().zip(&weights).filter(|(target, _)| !dropped.contains(target.pointer.as_str()));
+    let total: f64 = drawn.map(|(_, weight)| weight).sum();
     if weights.iter().any(|weight| weight.fract().abs() > f64::EPSILON)
         || route.weights.contains_key(&reference.weight_key())
     {

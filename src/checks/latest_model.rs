@@ -8,6 +8,7 @@ use crate::evidence::fit::{CandidateFit, Fit, FitBar, FitCode, FitParams, Market
 use crate::evidence::front::market_loss;
 use crate::evidence::retire::{RetireCode, RetireFacts, RetireParams, retire_flags};
 use crate::evidence::{CandidateEvidence, MemberEvidence, PoolEvidence, Successor};
+use crate::ring::ResolvedRing;
 use crate::settings::Settings;
 use crate::verdict::{Finding, Intent, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, Effort, RouteDef, SourceId};
@@ -321,8 +322,9 @@ fn propose(
     match &evidence.definition {
         Some(route) if evidence.is_weighted => {
             let until = evidence.now + chrono::Duration::days(to_days(settings.thresholds.horizon_days));
-            found.intent =
-                intents::add_trial(route, target, settings.thresholds.latest.trial_share, until.date_naive());
+            let dropped = evidence.ring.iter().flat_map(ResolvedRing::dropped).map(|dropped| dropped.pointer.as_str());
+            let share = settings.thresholds.latest.trial_share;
+            found.intent = intents::add_trial(route, &dropped.collect(), target, share, until.date_naive());
             if found.intent.is_none() {
                 found.held = Some("its weights leave no room for a small share".to_owned());
             }

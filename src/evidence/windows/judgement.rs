@@ -100,7 +100,7 @@ pub struct PoolShort {
     pub latest_reset_h: f64,
 }
 
-/// The answer with every number it rests on. The numbers of the two sides stand in their [`MemberWindows`].
+/// The answer with every number it rests on. The numbers of the two sides stand in their [`super::MemberWindows`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowJudgement {
     /// The answer.
