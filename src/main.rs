@@ -6,12 +6,16 @@
 )]
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Duration;
 
 use clap::Parser as _;
 use pool_review::cli::Cli;
 use pool_review::outputs::text;
-use pool_review::run::{Answer, Surroundings, run};
+use pool_review::run::{Answer, Host, Surroundings, Wake, run};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -23,12 +27,74 @@ fn main() -> ExitCode {
         }
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour }) {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let signals = Signals::listen();
+    let host = Host {
+        home: set("HOME"),
+        program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pool-review")),
+        job_summary: set("GITHUB_STEP_SUMMARY"),
+        pause: &|time| signals.pause(time),
+        say: &|answer| {
+            print(answer);
+        },
+        steps: None,
+    };
+    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour, host }) {
         Ok(answer) => print(&answer),
         Err(failure) => {
             let (error, code) = failure.parts();
             eprintln!("error: {}", one_line(&format!("{error:#}")));
             code.into()
+        }
+    }
+}
+
+/// How long a signal may wait to be seen.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Signals that came in since they were looked at last.
+struct Signals {
+    /// SIGTERM or SIGINT.
+    stop: Arc<AtomicBool>,
+    /// SIGHUP.
+    reload: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Signals that nobody listens for.
+    fn listen() -> Self {
+        Self { stop: Arc::default(), reload: Arc::default() }
+    }
+
+    /// Listens for them from the first wait on. Until then a signal ends the process as usual: a run that is killed is completed
+    /// by the next one.
+    fn register(&self) {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        for (signal, flag) in [(SIGTERM, &self.stop), (SIGINT, &self.stop), (SIGHUP, &self.reload)] {
+            if let Err(error) = signal_hook::flag::register(signal, Arc::clone(flag)) {
+                eprintln!("warning: signal {signal} is not listened for: {error}");
+            }
+        }
+    }
+
+    /// Waits in short steps.
+    fn pause(&self, time: chrono::TimeDelta) -> Wake {
+        static LISTENING: Once = Once::new();
+        LISTENING.call_once(|| self.register());
+        let mut left = time.to_std().unwrap_or_default();
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Wake::Stop;
+            }
+            if self.reload.swap(false, Ordering::Relaxed) {
+                return Wake::Reload;
+            }
+            if left.is_zero() {
+                return Wake::Elapsed;
+            }
+            let step = left.min(LOOK);
+            std::thread::sleep(step);
+            left -= step;
         }
     }
 }

@@ -1,17 +1,26 @@
 //! What each verb does, from settings to what is printed. Prints nothing itself; the clock comes from outside.
 
+mod diff;
+mod init;
+mod shell;
+mod status;
+mod units;
+mod watch;
+
+use std::path::PathBuf;
+
 use anyhow::{Context as _, anyhow};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::checks::CHECKS;
 use crate::cli::{Cli, ExitCode, Failure, Format, ReviewArgs, Verb};
-use crate::history::Cadence;
+use crate::history::{Cadence, Rhythm};
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, canonical, gather};
 use crate::review::{Clock, Reviewed, review};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{self, Steps, Store};
 
 /// What a verb leaves for `main` to print.
 #[derive(Debug)]
@@ -30,12 +39,52 @@ pub struct Surroundings<'a> {
     pub clock: &'a dyn Fn() -> DateTime<Utc>,
     /// Whether stdout takes colour.
     pub colour: bool,
+    /// The machine around it.
+    pub host: Host<'a>,
 }
+
+/// What `main` reads from the machine for verbs that need it.
+#[derive(Clone)]
+pub struct Host<'a> {
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// This program's path, for units of schedulers.
+    pub program: PathBuf,
+    /// The file to which a job of GitHub Actions adds its summary.
+    pub job_summary: Option<PathBuf>,
+    /// Waits; says what ended the waiting.
+    pub pause: &'a dyn Fn(TimeDelta) -> Wake,
+    /// Prints an answer of a verb that goes on.
+    pub say: &'a dyn Fn(&Answer),
+    /// Is asked before every step of writing.
+    pub steps: Option<Steps>,
+}
+
+/// What ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// The time is over.
+    Elapsed,
+    /// The settings are to be read again.
+    Reload,
+    /// The process is to end.
+    Stop,
+}
+
+/// How far the clock may lie behind the last run before a run refuses to start.
+const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
 
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
         Verb::Review(args) => run_review(cli, args, around),
+        Verb::Watch(args) => watch::run(cli, args, around),
+        Verb::Status(args) => status::run(cli, args, around),
+        Verb::Diff { before, after, file } => diff::run(cli, file, before, after),
+        Verb::Init(args) => init::run(cli, args, around),
+        Verb::Schedule { target, file } => units::run(cli, file, *target, around),
+        Verb::Completions { shell } => Ok(shell::completions(*shell)),
+        Verb::Man => shell::man(),
         Verb::Explain { topic } => explain(topic),
     }
 }
@@ -61,17 +110,49 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
         next_due: schedule.next_after(now),
     };
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
-    let store = Store::open(&cli.workspace, &settings.reports, &settings.log).map_err(Failure::Failed)?;
+    let steps = around.host.steps.clone();
+    let store = Store::open_with(&cli.workspace, &settings.reports, &settings.log, steps).map_err(Failure::Failed)?;
+    let mut warnings = store.recovered().to_vec();
+    warnings.extend(outputs::recover(&store).map_err(Failure::Failed)?);
     let run = clock.run_id();
-    let mut warnings: Vec<String> = note(&Cadence::start(&run, started), &store)?;
-    let outcome = audit(cli, args, &settings, &store, config, clock, around.colour);
+    let mut rhythm = rhythm(&store).map_err(Failure::Failed)?;
+    let is_wall_clock = now == started;
+    if is_wall_clock {
+        ensure_forward(&rhythm, now).map_err(Failure::Failed)?;
+    }
+    warnings.extend(note(&Cadence::start(&run, started), &store)?);
+    rhythm.begin(&run, started);
+    let said = if is_wall_clock {
+        rhythm.since_last_success(&run, started, &|due| schedule.next_after(due))
+    } else {
+        Vec::new()
+    };
+    let outcome = audit(cli, args, &settings, &store, config, clock, &said, around);
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
-    warnings.extend(note(&Cadence::end(&run, ended, exit as u8, duration, clock.next_due), &store)?);
+    let noted = note(&Cadence::end(&run, ended, exit as u8, duration, clock.next_due), &store);
     let mut answer = outcome.map_err(Failure::Failed)?;
+    warnings.extend(noted?);
     answer.warnings.splice(0..0, warnings.into_iter().chain(schedule.warnings().iter().cloned()));
     Ok(answer)
+}
+
+/// The runs that the reports folder knows.
+fn rhythm(store: &Store) -> anyhow::Result<Rhythm> {
+    Ok(Rhythm::of(&outputs::read_cadence(store)?))
+}
+
+/// An error when the clock lies behind the last run: its sections would stand in the wrong order.
+fn ensure_forward(rhythm: &Rhythm, now: DateTime<Utc>) -> anyhow::Result<()> {
+    let last = rhythm.last_start().filter(|last| *last - now > CLOCK_SLACK);
+    last.map_or(Ok(()), |last| {
+        Err(anyhow!(
+            "the clock shows {}, but the last run began at {}: the clock went back; set it right, or say the time with --now",
+            now.format("%Y-%m-%dT%H:%M:%SZ"),
+            last.format("%Y-%m-%dT%H:%M:%SZ")
+        ))
+    })
 }
 
 /// The schedule of the settings; an error names the line.
@@ -97,24 +178,36 @@ fn audit(
     store: &Store,
     config: Canonical,
     clock: Clock,
-    colour: bool,
+    said: &[String],
+    around: &Surroundings<'_>,
 ) -> anyhow::Result<Answer> {
     let gathered = gather(&cli.workspace, settings, config, clock.now);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let reviewed = review(&gathered, settings, &past, clock, stored);
-    let warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    let runs = ledger.runs();
+    let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| *fact);
+    let since = outputs::log::Since { cadence: said, before };
+    let delivery = delivery(&reviewed, settings, since);
+    let mut warnings = outputs::deliver(delivery, store)?;
+    if let Some(summary) = &around.host.job_summary {
+        let section = outputs::job::summary(&outputs::section(delivery));
+        warnings.extend(store::append_aside(summary, section.as_bytes()).err().map(|error| format!("{error:#}")));
+    }
     let text = match (cli.quiet, cli.format) {
         (true, _) => String::new(),
-        (false, Format::Human) => outputs::terminal::render(&reviewed.report, colour),
         (false, Format::Json) => outputs::json::run_json(&reviewed.report),
+        (false, Format::Human) => {
+            let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));
+            outputs::terminal::render(&reviewed.report, around.colour) + &annotations.unwrap_or_default()
+        }
     };
     Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })
 }
 
 /// What is delivered of a review.
-fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings) -> Delivery<'a> {
+fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings, since: outputs::log::Since<'a>) -> Delivery<'a> {
     Delivery {
         report: &reviewed.report,
         settlement: &reviewed.settlement,
@@ -123,6 +216,7 @@ fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings) -> Delivery<'a> 
         reports: settings.reports.to_str().unwrap_or("reports"),
         repository: settings.issues.repository.as_deref(),
         new_per_run: settings.issues.new_per_run,
+        since,
     }
 }
 

@@ -111,10 +111,11 @@ impl Store {
         left.sort();
         left.dedup();
         for path in left {
-            self.step(Step::Remove, &path)
-                .and_then(|()| fs::remove_file(&path))
-                .with_context(|| format!("removing {}", self.shown(&path)))?;
-            self.recovered.push(format!("{}: left by a killed run, removed", self.shown(&path)));
+            let shown = self.shown(&path);
+            self.recovered.push(match self.step(Step::Remove, &path).and_then(|()| fs::remove_file(&path)) {
+                Ok(()) => format!("{shown}: left by a killed run, removed"),
+                Err(error) => format!("{shown}: left by a killed run, cannot be removed: {error}"),
+            });
         }
         Ok(())
     }
@@ -150,7 +151,8 @@ impl Store {
     pub fn months(&self) -> Result<Vec<String>> {
         let names = entries(&self.log.with_file_name(MONTHS))?.into_iter();
         let names = names.filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
-        let mut months: Vec<String> = names.filter(|name| is_month_name(name)).map(|name| name[..7].to_owned()).collect();
+        let mut months: Vec<String> =
+            names.filter(|name| is_month_name(name)).map(|name| name[..7].to_owned()).collect();
         months.sort();
         Ok(months)
     }
@@ -354,6 +356,28 @@ impl Drop for Store {
         // An error leaves a stale process id in a file that only people read.
         let _ = self.lock.set_len(0);
     }
+}
+
+/// The process id that stands in the lock of a reports folder; `None` when it is free.
+pub fn lock_owner(reports: &Path) -> Option<u32> {
+    fs::read_to_string(reports.join(LOCK)).ok()?.trim().parse().ok()
+}
+
+/// Adds bytes to the end of a file that the surroundings named for it, such as the summary of a job: nothing of a run.
+pub fn append_aside(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || File::options().append(true).create(true).open(path)?.write_all(bytes);
+    write().with_context(|| format!("appending to {}", path.display()))
+}
+
+/// Makes a new file with its folders, for `init` alone; a file that is there is an error and stays as it is.
+pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        let mut file = File::options().write(true).create_new(true).open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().with_context(|| format!("writing {}", path.display()))
 }
 
 /// Asks before a step.

@@ -210,7 +210,7 @@ Every number of this run: [`runs/20261129T120000Z.json`](/reports/runs/20261129T
 
 What this does not show: cause (routers and people choose who gets which task), what a plan costs in cash (prices are list prices), how a market index would rank on this fleet's own work.
 "#;
-    assert_eq!(log::render_section(&report, "reports"), expected);
+    assert_eq!(log::render_section(&report, "reports", log::Since::default()), expected);
 }
 
 /// How often each kind of node that shapes a section occurs.
@@ -225,7 +225,7 @@ fn shape(markdown: &str) -> Vec<(&'static str, usize)> {
 fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
     let ws = workspace("outputs-hostile");
     let store = store(&ws);
-    let plain = shape(&log::render_section(&mixed("acme/old", &store), "reports"));
+    let plain = shape(&log::render_section(&mixed("acme/old", &store), "reports", log::Since::default()));
     for hostile in HOSTILE {
         let mut report = mixed(hostile, &store);
         report.pools[2].owner = Some(hostile.to_owned());
@@ -233,7 +233,7 @@ fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
         report.pools[2].members[1].0 = hostile.to_owned();
         report.pools[2].checks[0].numbers[0].of = format!("x{hostile}");
         report.unmatched[0].1 = hostile.to_owned();
-        let section = log::render_section(&report, "reports");
+        let section = log::render_section(&report, "reports", log::Since::default());
         let mut expected = plain.clone();
         expected[9].1 += 2; // the owner and the reason are two code spans more
         assert_eq!(shape(&section), expected, "{hostile:?}");
@@ -244,7 +244,7 @@ fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
 #[test]
 fn a_section_parses_into_its_pools_checks_and_sources() {
     let ws = workspace("outputs-parse");
-    let section = log::render_section(&mixed("acme/old", &store(&ws)), "reports");
+    let section = log::render_section(&mixed("acme/old", &store(&ws)), "reports", log::Since::default());
     let shape = shape(&section);
     // Headings: run, two open pools, categories, proposals. Tables: sources, two of checks, two of numbers, aligned,
     // categories, proposals. Rows with heads: 3 + 2 × 5 + 5 + 4 + 3 + 3 + 2.
@@ -263,11 +263,11 @@ fn a_section_parses_into_its_pools_checks_and_sources() {
 fn credit_and_frozen_clock_are_said_exactly_when_they_hold() {
     let ws = workspace("outputs-credit");
     let mut report = mixed("acme/old", &store(&ws));
-    let plain = log::render_section(&report, "reports");
+    let plain = log::render_section(&report, "reports", log::Since::default());
     assert!(!plain.contains("Artificial Analysis") && !plain.contains("Frozen clock"));
     report.index_version = Some("4.1".to_owned());
     report.is_frozen = true;
-    let said = log::render_section(&report, "reports");
+    let said = log::render_section(&report, "reports", log::Since::default());
     let credit = "Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v`4.1`)";
     assert!(said.contains(credit) && said.contains("**Frozen clock.**"));
     assert!(terminal::render(&report, false).contains("FROZEN CLOCK"));
@@ -292,12 +292,16 @@ fn large(pools: usize) -> Report {
 fn a_section_of_ten_open_pools_gives_up_detail_and_no_verdict() {
     let ws = workspace("outputs-large");
     let (report, _) = settled(large(10), Vec::new(), &store(&ws));
-    let section = log::render_section(&report, "reports");
+    let section = log::render_section(&report, "reports", log::Since::default());
     assert!(section.lines().count() <= 400, "{} lines", section.lines().count());
     assert!(section.len() <= 20_000, "{} bytes", section.len());
     assert_eq!(section.matches("| latest-model | **misaligned** |").count(), 10);
     assert!(section.contains("in the run file"));
-    let few = log::render_section(&settled(large(2), Vec::new(), &store_of("outputs-large-2")).0, "reports");
+    let few = log::render_section(
+        &settled(large(2), Vec::new(), &store_of("outputs-large-2")).0,
+        "reports",
+        log::Since::default(),
+    );
     assert!(few.contains("Numbers behind the verdict (36)"));
 }
 
@@ -308,7 +312,7 @@ fn store_of(name: &str) -> Store {
 
 /// The log after a report is appended to an old one.
 fn appended(report: &Report, old: Option<&str>) -> Option<String> {
-    let section = log::render_section(report, "reports");
+    let section = log::render_section(report, "reports", log::Since::default());
     let bytes = log::append(&section, &report.run_id, "2026-11", old.map(str::as_bytes)).expect("a log that can go on");
     bytes.map(|bytes| String::from_utf8(bytes).expect("text"))
 }
@@ -354,7 +358,7 @@ fn a_log_that_somebody_left_torn_or_open_still_takes_a_readable_section_once() {
         assert!(log::holds_run(&new, &report.run_id), "{old:?}");
         assert_eq!(appended(&report, Some(&new)), None, "{old:?}");
     }
-    let section = log::render_section(&report, "reports");
+    let section = log::render_section(&report, "reports", log::Since::default());
     let bytes =
         log::append(&section, &report.run_id, "2026-11", Some(b"\xff\xfe broken")).expect("a log").expect("new");
     assert!(bytes.starts_with(b"\xff\xfe broken\n"), "bytes that are no text stay as they are");
@@ -363,7 +367,11 @@ fn a_log_that_somebody_left_torn_or_open_still_takes_a_readable_section_once() {
 #[test]
 fn runs_are_found_in_a_long_log_at_its_end_and_at_its_start() {
     let mut text = appended(&report(1, vec![pool("scout")]), None).expect("a log");
-    let filler = log::render_section(&report(2, vec![with_finding(pool("p"), retirement("p", "x"))]), "reports");
+    let filler = log::render_section(
+        &report(2, vec![with_finding(pool("p"), retirement("p", "x"))]),
+        "reports",
+        log::Since::default(),
+    );
     for hour in 0..120 {
         text.push('\n');
         text += &filler.replace("20261102T120000Z", &format!("20261102T{hour:03}00Z"));

@@ -121,26 +121,23 @@ pub struct Rhythm {
 impl Rhythm {
     /// The runs of some lines. An end belongs to the latest start of its run that has none; an end alone is left out.
     pub fn of(lines: &[Cadence]) -> Self {
-        let mut runs: Vec<RunTimes> = Vec::new();
+        let mut rhythm = Self::default();
         for line in lines {
             let Ok(at) = DateTime::parse_from_rfc3339(&line.at).map(|at| at.to_utc()) else { continue };
-            match line.event {
-                CadenceEvent::Start => runs.push(RunTimes {
-                    run: line.run.clone(),
-                    started: at,
-                    ended: None,
-                    exit: None,
-                    duration_ms: None,
-                }),
-                CadenceEvent::End => {
-                    let open = runs.iter_mut().rev().find(|one| one.run == line.run && one.ended.is_none());
-                    if let Some(one) = open {
-                        (one.ended, one.exit, one.duration_ms) = (Some(at), line.exit, line.duration_ms);
-                    }
-                }
+            if line.event == CadenceEvent::Start {
+                rhythm.begin(&line.run, at);
+            } else if let Some(one) =
+                rhythm.runs.iter_mut().rev().find(|one| one.run == line.run && one.ended.is_none())
+            {
+                (one.ended, one.exit, one.duration_ms) = (Some(at), line.exit, line.duration_ms);
             }
         }
-        Self { runs }
+        rhythm
+    }
+
+    /// Takes in a run that has just begun.
+    pub fn begin(&mut self, run: &str, started: DateTime<Utc>) {
+        self.runs.push(RunTimes { run: run.to_owned(), started, ended: None, exit: None, duration_ms: None });
     }
 
     /// When the latest run began.

@@ -3,10 +3,12 @@
 
 pub mod index;
 pub mod issues;
+pub mod job;
 pub mod json;
 pub mod log;
 pub mod page;
 pub mod proposals;
+pub mod status;
 pub mod terminal;
 pub mod text;
 mod view;
@@ -56,8 +58,8 @@ pub struct Delivery<'a> {
     pub repository: Option<&'a str>,
     /// Most new issues per run.
     pub new_per_run: usize,
-    /// What the cadence has to say of the time since the run before: in the section only, because it speaks of the wall clock.
-    pub cadence: &'a [String],
+    /// What happened since the run before: in the section only, because a cadence speaks of the wall clock.
+    pub since: log::Since<'a>,
 }
 
 /// What a run is about to add. From the moment it is on disk the run counts: whoever comes next completes it.
@@ -148,7 +150,11 @@ fn complete_events(pending: &Pending, store: &Store) -> Result<Option<String>> {
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
     let follows = missing.first().is_none_or(|line| Ledger::read(LEDGER, &format!("{whole}{line}\n")).1.is_empty());
     if !follows {
-        return Ok(Some(format!("events of run {} no longer fit {} and were left out", pending.run, store.shown(&path))));
+        return Ok(Some(format!(
+            "events of run {} no longer fit {} and were left out",
+            pending.run,
+            store.shown(&path)
+        )));
     }
     store.append_lines(&path, &missing)
 }
@@ -195,8 +201,8 @@ pub fn write_plan(delivery: Delivery<'_>, store: &Store) -> Result<()> {
 }
 
 /// The section of a delivery.
-fn section(delivery: Delivery<'_>) -> String {
-    log::render_section(delivery.report, delivery.reports, delivery.cadence)
+pub fn section(delivery: Delivery<'_>) -> String {
+    log::render_section(delivery.report, delivery.reports, delivery.since)
 }
 
 /// The log section, if no log has it.
@@ -250,6 +256,13 @@ pub fn read_ledger(store: &Store) -> Result<(Ledger, Vec<Reject>)> {
     let path = store.in_reports(LEDGER);
     let bytes = store.read(&path)?.unwrap_or_default();
     Ok(Ledger::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)))
+}
+
+/// The cadence of a reports folder; lines that do not parse are left out.
+pub fn read_cadence(store: &Store) -> Result<Vec<Cadence>> {
+    let path = store.in_reports(CADENCE);
+    let bytes = store.read(&path)?.unwrap_or_default();
+    Ok(Cadence::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)).0)
 }
 
 /// Notes a start or an end.

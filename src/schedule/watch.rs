@@ -34,6 +34,8 @@ pub struct Watch {
     schedule: Schedule,
     /// The latest instant up to which everything due is served.
     served: DateTime<Utc>,
+    /// The first due instant after that.
+    due: Option<DateTime<Utc>>,
     /// Largest delay that is added to a due instant, in seconds.
     jitter_s: u32,
     /// What the delay is drawn from; two machines have different ones.
@@ -44,26 +46,33 @@ impl Watch {
     /// Keeps a schedule. `last` is when the latest run began, if there was one: what was due since is caught up with once.
     pub fn new(schedule: Schedule, last: Option<DateTime<Utc>>, now: DateTime<Utc>, jitter_s: u32, seed: u64) -> Self {
         let served = last.filter(|last| *last <= now).unwrap_or(now);
-        Self { schedule, served, jitter_s, seed }
+        let due = schedule.next_after(served);
+        Self { schedule, served, due, jitter_s, seed }
     }
 
     /// Another schedule from now on; what is served stays served.
     pub fn reschedule(&mut self, schedule: Schedule) {
         self.schedule = schedule;
+        self.serve(self.served);
+    }
+
+    /// Notes that everything due up to an instant is served.
+    fn serve(&mut self, served: DateTime<Utc>) {
+        self.served = served;
+        self.due = self.schedule.next_after(served);
     }
 
     /// The instant at which the next review starts: due, and a little delay.
     pub fn next_start(&self) -> Option<DateTime<Utc>> {
-        let due = self.schedule.next_after(self.served)?;
-        Some(due + self.delay(due))
+        self.due.map(|due| due + self.delay(due))
     }
 
     /// What to do at an instant of the wall clock.
     pub fn plan(&mut self, now: DateTime<Utc>) -> Plan {
         if self.served - now > MOST_BACKWARDS {
-            self.served = now;
+            self.serve(now);
         }
-        let Some(due) = self.schedule.next_after(self.served) else { return Plan::Never };
+        let Some(due) = self.due else { return Plan::Never };
         let start = due + self.delay(due);
         if now < start {
             return Plan::Sleep((start - now).min(LONGEST_SLEEP));
@@ -72,7 +81,7 @@ impl Watch {
         while let Some(next) = self.schedule.next_after(latest).filter(|next| *next <= now) {
             (latest, missed) = (next, missed + 1);
         }
-        self.served = latest;
+        self.serve(latest);
         Plan::Run { due: latest, missed }
     }
 

@@ -6,13 +6,14 @@ mod shape;
 use serde_json::{Value, json};
 
 use shape::{
-    ChartV1, CheckV1, FindingV1, IntentV1, LimitV1, MeasuredV1, MemberV1, NumberV1, PlaceV1, PoolV1, ProposalV1, RejectV1,
-    RunV1, SourceV1, UnmatchedV1, WindowV1,
+    ChartV1, CheckV1, FindingV1, IntentV1, LimitV1, MeasuredV1, MemberV1, NumberV1, PlaceV1, PoolV1, ProposalV1,
+    RejectV1, RunV1, SourceV1, UnmatchedV1, WindowV1,
 };
 
 use super::view::limit_place;
 use crate::verdict::{
-    Baseline, Chart, ChartWindow, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Subject, Verdict,
+    Baseline, Chart, ChartWindow, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Subject,
+    Verdict,
 };
 use crate::vocabulary::{Place, SourceNote, SourceState};
 

@@ -14,13 +14,42 @@ const MOST_MEMBERS: usize = 8;
 
 /// Whether a pool can be folded away: aligned, and unmoved or seen by the first run of all.
 fn is_quiet(pool: &PoolReport, report: &Report) -> bool {
-    let is_still = pool.state == Baseline::Unchanged || report.previous_run.is_none();
-    pool.verdict == Verdict::Aligned && is_still
+    pool.verdict == Verdict::Aligned && (is_still(pool) || report.previous_run.is_none())
+}
+
+/// Whether neither a pool nor one of its checks moved since the run before.
+fn is_still(pool: &PoolReport) -> bool {
+    pool.state == Baseline::Unchanged && pool.checks.iter().all(|check| check.state == Baseline::Unchanged)
+}
+
+/// Pools that need someone as they did before, one row per check that carries the verdict: the block stands in the section of
+/// the run where it began.
+pub(super) fn carried(context: Context<'_>) -> Option<String> {
+    let report = context.report;
+    let all: Vec<&PoolReport> =
+        pools_of(report).filter(|pool| pool.verdict != Verdict::Aligned && is_still(pool)).collect();
+    let rows = all.iter().flat_map(|pool| {
+        let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
+        carrying.map(move |check| {
+            let [id, verdict, now, measured, limit, n, since] =
+                <[String; 7]>::try_from(check_row(pool, check)).expect("a row of a check has seven cells");
+            let finding = head(check);
+            let code = finding.map_or_else(String::new, |finding| format!("`{}` ", finding.code));
+            let proposal = finding.and_then(|finding| report.proposals.iter().find(|one| answers(one, finding)));
+            let proposal = proposal.map_or(NOTHING.to_owned(), |proposal| proposal_link(context, proposal));
+            vec![name(pool.id.as_str()), id, verdict, code + &now, measured, limit, n, proposal, since]
+        })
+    });
+    let heads = ["Pool", "Check", "Verdict", "Now → proposed", "Measured", "Limit", "n", "Proposal", "Since"];
+    let table = table(&heads, "|:--|:--|:--|:--|--:|--:|--:|:--|:--|", rows);
+    let count = counted(all.len(), "pool needs", "pools need");
+    (!all.is_empty()).then(|| format!("### Carried: {count} someone as before\n\n{table}"))
 }
 
 /// The blocks of pools that moved or need someone.
 pub(super) fn open_blocks(context: Context<'_>) -> Vec<String> {
-    pools_of(context.report).filter(|pool| !is_quiet(pool, context.report)).map(|pool| block(context, pool)).collect()
+    let is_open = |pool: &&PoolReport| !is_quiet(pool, context.report) && !is_still(pool);
+    pools_of(context.report).filter(is_open).map(|pool| block(context, pool)).collect()
 }
 
 /// One pool: anchor, heading, marker, members, checks, words, numbers.

@@ -39,7 +39,7 @@ const LIMIT: RGBColor = RGBColor(0xB3, 0x26, 0x1E);
 const WIDTH: u32 = 720;
 
 /// Size of text.
-const TEXT: u32 = 12;
+const TEXT: u32 = 14;
 
 /// Width of a character of that size, as far as placing labels needs it.
 const CHARACTER: i32 = 7;
@@ -57,12 +57,21 @@ fn picture(id: &str, height: u32, title: &str, alternative: &str, draw: impl FnO
     }
     let body = svg.split_once('>').map_or("", |(_, body)| body);
     let body: String = body.lines().map(str::trim).collect();
-    let body = body.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
+    let body = DROPPED.iter().fold(body, |body, part| body.replace(part, ""));
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{title}</title>\
          <desc id=\"{id}-d\">{alternative}</desc>{body}\n"
     )
 }
+
+/// What says nothing: values that stand at their default, and the font, which the style sheet sets.
+const DROPPED: [&str; 5] = [
+    " opacity=\"1\"",
+    " font-family=\"sans-serif\"",
+    " font-size=\"11.29032258064516\"",
+    " stroke-width=\"1\"",
+    " stroke=\"none\"",
+];
 
 /// A name in a picture, cut to so many characters. The backend escapes it for SVG.
 fn label(name: &str, most: usize) -> String {

@@ -31,12 +31,41 @@ struct Context<'a> {
     report: &'a Report,
     /// What the ledger says of each run, oldest first, up to this one.
     runs: &'a [(&'a str, &'a RunFact)],
+    /// How much is told.
+    detail: Detail,
 }
 
-/// The page of a run. `runs` is what the ledger says of each run, oldest first.
+/// How much the page tells about each pool.
+#[derive(Clone, Copy)]
+struct Detail {
+    /// Most numbers behind its verdict; the run file has them all.
+    numbers: usize,
+    /// Whether aligned pools get pictures too.
+    all_pictures: bool,
+}
+
+/// From most to least. A fleet of fifty pools fits at one of them.
+const DETAILS: [Detail; 4] = [
+    Detail { numbers: 24, all_pictures: true },
+    Detail { numbers: 8, all_pictures: true },
+    Detail { numbers: 0, all_pictures: true },
+    Detail { numbers: 0, all_pictures: false },
+];
+
+/// Largest page, bytes.
+const MOST_BYTES: usize = 1_000_000;
+
+/// The page of a run. `runs` is what the ledger says of each run, oldest first. A large fleet gives up detail, never verdicts.
 pub fn render(report: &Report, runs: &[(&str, &RunFact)]) -> String {
     let until = runs.partition_point(|(run, _)| *run <= report.run_id.as_str());
-    let context = Context { report, runs: &runs[..until] };
+    let page = |detail: Detail| draft(Context { report, runs: &runs[..until], detail });
+    let [most @ .., least] = DETAILS;
+    most.into_iter().map(page).find(|page| page.len() < MOST_BYTES).unwrap_or_else(|| page(least))
+}
+
+/// The page at one level of detail.
+fn draft(context: Context<'_>) -> String {
+    let report = context.report;
     let mut body = vec![header(report), "<main id=\"main\">".to_owned(), overview(context)];
     body.push("<h2 id=\"pools\">Pools</h2>".to_owned());
     body.extend(ordered(report).into_iter().map(|(number, one)| pool::article(context, number, one)));
@@ -106,7 +135,8 @@ fn overview(context: Context<'_>) -> String {
     let all: Vec<&PoolReport> = pools(report).collect();
     let words = tally(all.iter().map(|pool| pool.verdict));
     let rows = ordered(report).into_iter().map(|(number, pool)| {
-        let mut cells = vec![format!("<a href=\"#pool-{number}\"><code>{}</code></a>", esc(pool.id.as_str())), badge(pool.verdict)];
+        let mut cells =
+            vec![format!("<a href=\"#pool-{number}\"><code>{}</code></a>", esc(pool.id.as_str())), badge(pool.verdict)];
         cells.extend(pool.checks.iter().map(|check| check.verdict.to_string()));
         cells.push(strip::strip(context.runs, pool));
         cells
@@ -148,7 +178,9 @@ fn sources(report: &Report) -> String {
             SourceState::Fresh => "fresh".to_owned(),
             SourceState::Stale => "<strong class=\"misaligned\">stale</strong>".to_owned(),
             SourceState::NotConfigured => "not configured".to_owned(),
-            SourceState::Failed(reason) => format!("<strong class=\"misaligned\">failed</strong>: {}", html::quote(reason)),
+            SourceState::Failed(reason) => {
+                format!("<strong class=\"misaligned\">failed</strong>: {}", html::quote(reason))
+            }
         };
         vec![
             note.source.to_string(),
@@ -174,7 +206,10 @@ fn sources(report: &Report) -> String {
 fn footer(report: &Report) -> String {
     let run = &report.run_id;
     let credit = report.index_version.as_ref().map(|version| {
-        format!("<p>Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v{})</p>\n", esc(version))
+        format!(
+            "<p>Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v{})</p>\n",
+            esc(version)
+        )
     });
     format!(
         "<footer>\n<p>Every number of this run: <a href=\"runs/{run}.json\">runs/{run}.json</a>. The page is made anew by every run; the log \

@@ -6,14 +6,12 @@ use super::{Context, badge, strip};
 use crate::outputs::text::Place;
 use crate::outputs::view::{NOTHING, counted, head, limit, limit_place, measured, minute, moved, observations};
 use crate::verdict::{
-    Baseline, Chart, ChartPoint, ChartSpeed, ChartWindow, CheckReport, Finding, Number, PoolReport, Subject, Unit, Verdict,
+    Baseline, Chart, ChartPoint, ChartSpeed, ChartWindow, CheckReport, Finding, Number, PoolReport, Subject, Unit,
+    Verdict,
 };
 
 /// Most members in the line of shares.
 const MOST_MEMBERS: usize = 12;
-
-/// Most numbers behind a verdict; the run file has them all.
-const MOST_NUMBERS: usize = 24;
 
 /// The article of a pool.
 pub(super) fn article(context: Context<'_>, number: usize, pool: &PoolReport) -> String {
@@ -21,11 +19,13 @@ pub(super) fn article(context: Context<'_>, number: usize, pool: &PoolReport) ->
         format!("<div class=\"title\"><h3><code>{}</code></h3>{}</div>", esc(pool.id.as_str()), badge(pool.verdict)),
         strip::strip(context.runs, pool),
         about(pool),
-        checks(context, pool),
+        checks(pool),
     ];
     parts.extend(words(context, pool));
-    parts.extend(numbers(pool));
-    parts.extend(pictures(context, number, pool));
+    parts.extend(numbers(context, pool));
+    if context.detail.all_pictures || pool.verdict != Verdict::Aligned {
+        parts.extend(pictures(context, number, pool));
+    }
     format!("<article id=\"pool-{number}\">\n{}\n</article>", parts.join("\n"))
 }
 
@@ -37,7 +37,11 @@ fn about(pool: &PoolReport) -> String {
     }
     facts.extend(pool.tier.map(|tier| format!("tier {tier}")));
     facts.extend(pool.owner.as_ref().map(|owner| format!("owner {}", esc(owner))));
-    facts.push(format!("{} since run {}", if pool.state == Baseline::Unchanged { "unchanged" } else { "this verdict" }, esc(&pool.since)));
+    facts.push(format!(
+        "{} since run {}",
+        if pool.state == Baseline::Unchanged { "unchanged" } else { "this verdict" },
+        esc(&pool.since)
+    ));
     let member = |(i, (target, share)): (usize, &(String, f64))| {
         let lead = if i == 0 && pool.lead.as_ref() == Some(target) { " (lead)" } else { "" };
         format!("<code>{}</code> {:.1} %{lead}", esc(target), share * 100.0)
@@ -52,18 +56,21 @@ fn about(pool: &PoolReport) -> String {
 }
 
 /// The checks.
-fn checks(context: Context<'_>, pool: &PoolReport) -> String {
+fn checks(pool: &PoolReport) -> String {
     let row = |check: &CheckReport| {
         let finding = head(check);
         let text = |words: Option<String>| words.map_or(NOTHING.to_owned(), |words| own(&words));
-        let what = finding.map_or_else(|| sentence(&check.summary), |finding| {
-            let code = format!("<code>{}</code> ", finding.code);
-            code + &moved(finding, Place::Html)
-        });
+        let what = finding.map_or_else(
+            || sentence(&check.summary),
+            |finding| {
+                let code = format!("<code>{}</code> ", finding.code);
+                code + &moved(finding, Place::Html)
+            },
+        );
         vec![
             check.check.to_string(),
             badge(check.verdict),
-            if what.is_empty() { NOTHING.to_owned() } else { what },
+            format!("<span class=\"what\">{}</span>", if what.is_empty() { NOTHING } else { &what }),
             text(finding.and_then(measured)),
             text(finding.and_then(limit)),
             text(finding.and_then(observations).map(|n| n.to_string())),
@@ -72,18 +79,22 @@ fn checks(context: Context<'_>, pool: &PoolReport) -> String {
     };
     let heads = ["Check", "Verdict", "What", "Measured", "Limit", "n", "Since run"];
     let name = format!("Checks of {}", esc(pool.id.as_str()));
-    let _ = context;
     scroll(&name, &table(None, &heads, &[3, 4, 5], pool.checks.iter().map(row)))
 }
 
 /// Why, and what to do.
 fn words(context: Context<'_>, pool: &PoolReport) -> Option<String> {
     let line = |finding: &Finding| {
-        let mut line = format!("<li>{} <code>{}</code>: {}", finding.check, finding.code, sentence(&finding.why));
+        let mut line = format!(
+            "<li>{} <code>{}</code>: {}",
+            finding.check,
+            finding.code,
+            sentence(&finding.why).trim_end_matches('.')
+        );
         if let Some(limit) = &finding.limit {
             let place = limit_place(context.report, limit.setting);
             let place = place.map_or("its default".to_owned(), |place| format!("<code>{}</code>", esc(&place)));
-            line += &format!(" Limit <code>{}</code> set at {place}.", limit.setting);
+            line += &format!(". Limit <code>{}</code> set at {place}.", limit.setting);
         }
         if !finding.todo.is_empty() {
             line += &format!(" <strong>To do:</strong> {}.", sentence(&finding.todo).trim_end_matches('.'));
@@ -93,13 +104,8 @@ fn words(context: Context<'_>, pool: &PoolReport) -> Option<String> {
         }
         line + "</li>"
     };
-    let mut lines: Vec<String> = pool
-        .checks
-        .iter()
-        .filter(|check| check.verdict != Verdict::Aligned)
-        .filter_map(head)
-        .map(line)
-        .collect();
+    let mut lines: Vec<String> =
+        pool.checks.iter().filter(|check| check.verdict != Verdict::Aligned).filter_map(head).map(line).collect();
     let waiting = pool.checks.iter().filter(|check| !check.reasons.is_empty());
     lines.extend(waiting.map(|check| {
         let reasons: Vec<String> = check.reasons.iter().map(|reason| quote(reason)).collect();
@@ -109,12 +115,14 @@ fn words(context: Context<'_>, pool: &PoolReport) -> Option<String> {
 }
 
 /// The numbers behind the verdict, folded.
-fn numbers(pool: &PoolReport) -> Option<String> {
+fn numbers(context: Context<'_>, pool: &PoolReport) -> Option<String> {
+    let most = context.detail.numbers;
     let all: Vec<(&CheckReport, &Number)> =
         pool.checks.iter().flat_map(|check| check.numbers.iter().map(move |number| (check, number))).collect();
-    let more = all.len().saturating_sub(MOST_NUMBERS);
-    let rows = all.iter().take(MOST_NUMBERS).map(|(check, number)| {
-        let interval = number.interval.map(|(low, high)| format!("{} to {}", number.unit.show(low), number.unit.show(high)));
+    let more = all.len().saturating_sub(most);
+    let rows = all.iter().take(most).map(|(check, number)| {
+        let interval =
+            number.interval.map(|(low, high)| format!("{} to {}", number.unit.show(low), number.unit.show(high)));
         vec![
             own(&number.what),
             if number.of.is_empty() { NOTHING.to_owned() } else { format!("<code>{}</code>", esc(&number.of)) },
@@ -128,7 +136,7 @@ fn numbers(pool: &PoolReport) -> Option<String> {
     let rest = if more > 0 { format!("<p class=\"soft\">{more} more in the run file.</p>") } else { String::new() };
     let name = format!("Numbers of {}", esc(pool.id.as_str()));
     let summary = format!("Numbers behind the verdict ({})", all.len());
-    (!all.is_empty()).then(|| fold(&summary, &(scroll(&name, &table) + &rest)))
+    (most > 0 && !all.is_empty()).then(|| fold(&summary, &(scroll(&name, &table) + &rest)))
 }
 
 /// A value in its unit; unknown is said.
@@ -143,14 +151,19 @@ fn pictures(context: Context<'_>, number: usize, pool: &PoolReport) -> Vec<Strin
     let at = format!("run {}, {}", esc(&context.report.run_id), minute(now));
     let figure = |what: &str, title: &str, caption: &str, svg: Option<String>, table: String| {
         let name = format!("{what} of {id}");
-        let svg = svg.map_or(String::new(), |svg| format!("<div class=\"plot\">{}</div>\n", scroll(&format!("Picture: {name}"), &svg)));
+        let svg = svg.map_or(String::new(), |svg| {
+            format!("<div class=\"plot\">{}</div>\n", scroll(&format!("Picture: {name}"), &svg))
+        });
         let table = fold(&format!("{title}: the numbers"), &scroll(&format!("Numbers: {name}"), &table));
-        format!("<h4>{title}</h4>\n<figure data-chart=\"{what}\">{svg}<figcaption>{caption} ({at})</figcaption></figure>\n{table}")
+        format!(
+            "<h4>{title}</h4>\n<figure data-chart=\"{what}\">{svg}<figcaption>{caption} ({at})</figcaption></figure>\n{table}"
+        )
     };
     let mut pictures = Vec::new();
     if !chart.points.is_empty() {
         let (caption, alternative) = point_words(chart);
-        let svg = charts::scatter(&format!("p{number}q"), &chart.points, &format!("Price and quality of {id}"), &alternative);
+        let svg =
+            charts::scatter(&format!("p{number}q"), &chart.points, &format!("Price and quality of {id}"), &alternative);
         pictures.push(figure("scatter", "Price and quality", &caption, svg, point_table(chart)));
     }
     if !chart.speeds.is_empty() {
@@ -160,7 +173,13 @@ fn pictures(context: Context<'_>, number: usize, pool: &PoolReport) -> Vec<Strin
     }
     if !chart.windows.is_empty() {
         let (caption, alternative) = window_words(chart);
-        let svg = charts::timeline(&format!("p{number}w"), &chart.windows, now, &format!("Quota windows of {id}"), &alternative);
+        let svg = charts::timeline(
+            &format!("p{number}w"),
+            &chart.windows,
+            now,
+            &format!("Quota windows of {id}"),
+            &alternative,
+        );
         pictures.push(figure("timeline", "Quota windows", &caption, svg, window_table(chart)));
     }
     pictures
@@ -171,7 +190,8 @@ fn point_words(chart: &Chart) -> (String, String) {
     let placed = |point: &&ChartPoint| point.bill.is_some() && point.q.is_some();
     let count = chart.points.iter().filter(placed).count();
     let unknown = chart.points.len() - count;
-    let on_front: Vec<String> = chart.points.iter().filter(|point| point.on_front).map(|point| esc(&point.id)).collect();
+    let on_front: Vec<String> =
+        chart.points.iter().filter(|point| point.on_front).map(|point| esc(&point.id)).collect();
     let more = match chart.more_candidates {
         0 => String::new(),
         more => format!(" {more} more candidates are left out."),
@@ -207,7 +227,8 @@ fn speed_words(chart: &Chart) -> (String, String) {
         format!("The dashed line is the pool's floor, {}.", Unit::TokensPerSecond.show(floor))
     });
     let measured = chart.speeds.iter().filter(|speed| speed.measured.is_some()).count();
-    let caption = format!("Dark bar: measured by this fleet, with its 90 % interval. Light bar: what the market says. {floor}");
+    let caption =
+        format!("Dark bar: measured by this fleet, with its 90 % interval. Light bar: what the market says. {floor}");
     (caption, format!("{} measured of {}. {floor}", measured, counted(chart.speeds.len(), "member", "members")))
 }
 
@@ -241,7 +262,8 @@ fn window_words(chart: &Chart) -> (String, String) {
 /// The numbers of the windows.
 fn window_table(chart: &Chart) -> String {
     let rows = chart.windows.iter().map(|window| {
-        let members: Vec<String> = window.members.iter().map(|member| format!("<code>{}</code>", esc(member))).collect();
+        let members: Vec<String> =
+            window.members.iter().map(|member| format!("<code>{}</code>", esc(member))).collect();
         let remarks: Vec<String> = window.remarks.iter().map(|remark| own(remark)).collect();
         let price = window.price.map(|(low, high)| {
             if (high - low).abs() < 0.0005 { format!("{low:.3}") } else { format!("{low:.3} to {high:.3}") }

@@ -40,9 +40,8 @@ fn stretches(verdicts: impl Iterator<Item = Option<Verdict>>) -> Vec<(Option<Ver
 /// `aligned 40, misaligned 2`, the last few stretches.
 fn words(stretches: &[(Option<Verdict>, usize)]) -> String {
     let from = stretches.len().saturating_sub(MOST_WORDS);
-    let one = |(verdict, runs): &(Option<Verdict>, usize)| {
-        format!("{} {runs}", verdict.map_or("not there", Verdict::as_str))
-    };
+    let one =
+        |(verdict, runs): &(Option<Verdict>, usize)| format!("{} {runs}", verdict.map_or("not there", Verdict::as_str));
     let mut words: Vec<String> = stretches[from..].iter().map(one).collect();
     if from > 0 {
         words.insert(0, "…".to_owned());

@@ -75,7 +75,7 @@ impl Plane {
         let (bottom, top) = (qualities().min_by(f64::total_cmp)?, qualities().max_by(f64::total_cmp)?);
         let room = ((high - low) * 0.12).max(0.15);
         let bottom = ((bottom - 6.0) / 10.0).floor() * 10.0;
-        let top = ((top + 6.0) / 10.0).ceil() * 10.0;
+        let top = (((top + 6.0) / 10.0).ceil() * 10.0).min(106.0);
         Some(Self { low: low - room, high: high + room, bottom, top })
     }
 
@@ -83,13 +83,16 @@ impl Plane {
     fn place(&self, bill: f64, q: f64) -> (i32, i32) {
         let along = (bill.log10() - self.low) / (self.high - self.low);
         let up = (q - self.bottom) / (self.top - self.bottom);
-        (pixel(f64::from(LEFT) + along * f64::from(RIGHT - LEFT)), pixel(f64::from(BOTTOM) - up * f64::from(BOTTOM - TOP)))
+        (
+            pixel(f64::from(LEFT) + along * f64::from(RIGHT - LEFT)),
+            pixel(f64::from(BOTTOM) - up * f64::from(BOTTOM - TOP)),
+        )
     }
 
     /// Grid, ticks and names of the axes.
     fn axes(&self, canvas: &super::Canvas<'_>) {
         let mut q = self.bottom;
-        while q <= self.top + 1e-9 {
+        while q <= self.top.min(100.0) + 1e-9 {
             let (_, y) = self.place(1.0, q);
             line(canvas, (LEFT, y), (RIGHT, y), LINE, 1);
             write(canvas, (LEFT - 8, y), &format!("{q:.0}"), SOFT, HPos::Right);
@@ -143,7 +146,8 @@ fn labels(canvas: &super::Canvas<'_>, placed: &[Placed<'_>]) {
     for one in placed {
         let words = label(short(&one.point.id), MOST_LABEL);
         let width = i32::try_from(words.chars().count()).unwrap_or(0) * CHARACTER;
-        let places = [(10, 0), (-10, 0), (10, -14), (-10, -14), (10, 14), (-10, 14), (10, -28), (-10, -28), (10, 28), (-10, 28)];
+        let places =
+            [(10, 0), (-10, 0), (10, -14), (-10, -14), (10, 14), (-10, 14), (10, -28), (-10, -28), (10, 28), (-10, 28)];
         let best = places
             .iter()
             .map(|(dx, dy)| {
@@ -165,7 +169,8 @@ fn cost(area: Taken, taken: &[Taken]) -> i32 {
         let high = (area.3.min(other.3) - area.1.max(other.1)).max(0);
         wide * high
     };
-    let outside = (LEFT - area.0).max(0) + (area.2 - RIGHT - 16).max(0) + (TOP - 8 - area.1).max(0) + (area.3 - BOTTOM).max(0);
+    let outside =
+        (LEFT - area.0).max(0) + (area.2 - RIGHT - 16).max(0) + (TOP - 8 - area.1).max(0) + (area.3 - BOTTOM).max(0);
     taken.iter().map(overlap).sum::<i32>() + outside * 100
 }
 

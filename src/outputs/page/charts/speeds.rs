@@ -18,9 +18,10 @@ const MOST_LABEL: usize = 33;
 
 /// The picture, if anything is known of any member.
 pub(in super::super) fn speeds(id: &str, chart: &Chart, title: &str, alternative: &str) -> Option<String> {
-    let values = chart.speeds.iter().flat_map(|speed| {
-        [speed.measured, speed.market, speed.interval.map(|(_, high)| high)].into_iter().flatten()
-    });
+    let values = chart
+        .speeds
+        .iter()
+        .flat_map(|speed| [speed.measured, speed.market, speed.interval.map(|(_, high)| high)].into_iter().flatten());
     let largest = values.chain(chart.speed_floor).filter(|value| value.is_finite()).max_by(f64::total_cmp)?;
     if !chart.speeds.iter().any(|speed| speed.measured.is_some() || speed.market.is_some()) {
         return None;

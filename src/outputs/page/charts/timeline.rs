@@ -23,7 +23,8 @@ const MOST_LABEL: usize = 26;
 const LEAST_HOURS: f64 = 12.0;
 
 /// Ticks: hours from now and their names.
-const TICKS: [(f64, &str); 6] = [(1.0, "1 h"), (5.0, "5 h"), (24.0, "1 d"), (72.0, "3 d"), (168.0, "7 d"), (720.0, "30 d")];
+const TICKS: [(f64, &str); 6] =
+    [(1.0, "1 h"), (5.0, "5 h"), (24.0, "1 d"), (72.0, "3 d"), (168.0, "7 d"), (720.0, "30 d")];
 
 /// The picture, if the pool has windows.
 pub(in super::super) fn timeline(
@@ -93,7 +94,12 @@ fn bar(canvas: &super::Canvas<'_>, window: &ChartWindow, (left, right): (i32, i3
         fill(canvas, (left, level(low)), (right, floor), BAR);
     }
     let top = level(1.0);
-    for (from, to) in [((left, top), (right, top)), ((right, top), (right, floor)), ((right, floor), (left, floor)), ((left, floor), (left, top))] {
+    for (from, to) in [
+        ((left, top), (right, top)),
+        ((right, top), (right, floor)),
+        ((right, floor), (left, floor)),
+        ((left, floor), (left, top)),
+    ] {
         line(canvas, from, to, SOFT, 1);
     }
 }
