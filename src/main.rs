@@ -13,6 +13,7 @@ use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 use pool_review::cli::Cli;
 use pool_review::outputs::text;
 use pool_review::run::{Answer, Host, Surroundings, Wake, run};
@@ -20,11 +21,7 @@ use pool_review::run::{Answer, Host, Surroundings, Wake, run};
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            let _closed_pipe = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return usage(&error),
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -97,6 +94,21 @@ impl Signals {
             left -= step;
         }
     }
+}
+
+/// Prints help and version as they are, and what is wrong with the arguments in one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    let is_help = !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help {
+        let _closed_pipe = error.print();
+    } else {
+        let message = error.render().to_string();
+        let parts =
+            message.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"));
+        let words: Vec<String> = parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        eprintln!("{} (see --help)", one_line(&words.join("; ")));
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Prints an answer. A closed stdout (broken pipe) is success.

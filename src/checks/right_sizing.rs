@@ -66,9 +66,8 @@ fn speeds(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgemen
     let measured = members.values().filter(|speed| enough(speed)).count();
     let all = evidence.members.len();
     if needs_comparison && measured < all {
-        let verdict = if measured < 2 { Verdict::InsufficientEvidence } else { Verdict::Watch };
         judgement.open.push((
-            verdict,
+            Verdict::InsufficientEvidence,
             format!("speed_unmeasured:{}_of_{all}_members_below_n_{:.0}", all - measured, limits.rows),
         ));
     }

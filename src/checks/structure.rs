@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use chrono::DateTime;
 
 use super::intents;
-use crate::evidence::PoolEvidence;
+use crate::evidence::{PoolEvidence, Readiness};
 use crate::ring::{DropReason, Dropped, ResolvedRing, RingError, RingMember, Rule, Violation};
 use crate::settings::Settings;
 use crate::verdict::{Edit, Finding, Limit, LimitOp, Measured, Number, ProposalKind, Seat, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, RouteDef, SourceId};
 
-use super::Judgement;
+use super::{Judgement, lacking};
 
 /// Judges one pool.
 pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
@@ -26,9 +26,15 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
         findings.extend(dead_keys(evidence, route));
         findings.extend(near_misses(evidence, route));
     }
-    findings.extend(no_consumer(evidence));
+    let mut open = if evidence.ring.is_ok() { lacking(evidence, &[SourceId::Catalogues]) } else { Vec::new() };
+    if let Some(unused) = no_consumer(evidence) {
+        match evidence.readiness(SourceId::Categories) {
+            Readiness::Blocked(reason) => open.push((Verdict::Blocked, reason.clone())),
+            _ => findings.push(unused),
+        }
+    }
     findings.extend(single_home(evidence));
-    Judgement { numbers: numbers(evidence), aligned: aligned(evidence), findings, ..Judgement::default() }
+    Judgement { numbers: numbers(evidence), aligned: aligned(evidence), open, findings }
 }
 
 /// A finding of this check.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::{self, Place};
 use super::view::{categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, tally};
-use crate::verdict::{CheckReport, Finding, PoolReport, Report, Verdict};
+use crate::verdict::{CheckReport, Finding, PoolReport, Report, Subject, Verdict};
 
 /// Longest sentence in a line.
 const MOST_WORDS: usize = 150;
@@ -25,8 +25,10 @@ pub fn render(report: &Report, colour: bool) -> String {
     for category in categories(report).filter(|category| own_finding(category).is_some()) {
         lines.extend(own_block(category, paint));
     }
+    lines.extend(categories(report).filter(|category| is_unread(category)).filter_map(|all| unread_line(all, paint)));
+    let by_pool = |category: &&PoolReport| own_finding(category).is_none() && !is_unread(category);
     for verdict in Verdict::WORST_FIRST.into_iter().filter(|verdict| *verdict != Verdict::Aligned) {
-        lines.extend(grouped(categories(report).filter(|c| own_finding(c).is_none()), "by their pool", verdict, paint));
+        lines.extend(grouped(categories(report).filter(by_pool), "by their pool", verdict, paint));
     }
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
@@ -76,8 +78,10 @@ fn needs_someone(pool: &PoolReport) -> bool {
 
 /// The longest name that is listed.
 fn name_width(report: &Report) -> usize {
-    let names = pools(report).filter(|pool| needs_someone(pool)).map(|pool| show(pool.id.as_str()).chars().count());
-    names.max().unwrap_or(0).clamp("by their pool".len(), MOST_NAME)
+    let needing = pools(report).filter(|pool| needs_someone(pool));
+    let listed = needing.chain(categories(report).filter(|category| own_finding(category).is_some()));
+    let widths = listed.map(|pool| short_name(pool.id.as_str()).chars().count());
+    widths.max().unwrap_or(0).clamp("by their pool".len(), MOST_NAME)
 }
 
 /// Which run this is.
@@ -153,6 +157,18 @@ fn own_block(category: &PoolReport, paint: Paint) -> Option<String> {
     let words = text::sentence(&finding.why, Place::Terminal);
     let line = format!("{name}  {}  category: {}  {words}", paint.verdict(category.verdict), finding.code);
     Some(shortened(&line, MOST_WORDS + paint.width))
+}
+
+/// Whether a row stands for categories that could not be read: blocked, with no pool and no finding behind it.
+fn is_unread(category: &PoolReport) -> bool {
+    let is_without_pool = matches!(category.subject, Subject::Category { pool: None });
+    is_without_pool && category.verdict == Verdict::Blocked && own_finding(category).is_none()
+}
+
+/// Why the categories are blocked.
+fn unread_line(all: &PoolReport, paint: Paint) -> Option<String> {
+    let check = all.checks.first()?;
+    Some(format!("{}  {}  {}", paint.name("categories"), paint.verdict(all.verdict), because(check)))
 }
 
 /// All names with one verdict in one line.
