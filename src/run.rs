@@ -127,7 +127,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
     } else {
         Vec::new()
     };
-    let outcome = audit(cli, args, &settings, &store, config, clock, &said, around);
+    let outcome = audit(&Audit { cli, args, settings: &settings, store: &store, around }, config, clock, &said);
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
@@ -170,17 +170,23 @@ fn note(cadence: &Cadence, store: &Store) -> Result<Vec<String>, Failure> {
     Ok(torn.into_iter().collect())
 }
 
-/// Gathers, judges and delivers.
-fn audit(
-    cli: &Cli,
-    args: &ReviewArgs,
-    settings: &Settings,
-    store: &Store,
-    config: Canonical,
-    clock: Clock,
-    said: &[String],
-    around: &Surroundings<'_>,
-) -> anyhow::Result<Answer> {
+/// What one audit works with.
+struct Audit<'a> {
+    /// The command line.
+    cli: &'a Cli,
+    /// Its flags.
+    args: &'a ReviewArgs,
+    /// The settings.
+    settings: &'a Settings,
+    /// Where it writes.
+    store: &'a Store,
+    /// Where it runs.
+    around: &'a Surroundings<'a>,
+}
+
+/// Gathers, judges and delivers. `said` is what the cadence has to say.
+fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) -> anyhow::Result<Answer> {
+    let Audit { cli, args, settings, store, around } = *audit;
     let gathered = gather(&cli.workspace, settings, config, clock.now);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());

@@ -358,6 +358,19 @@ impl Drop for Store {
     }
 }
 
+/// The bytes of any file, for verbs that look without taking the lock; `None` when there is none.
+pub fn look(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_file(path).with_context(|| format!("reading {}", path.display()))
+}
+
+/// The names of what lies in a folder, sorted; none when there is no folder.
+pub fn look_into(folder: &Path) -> Result<Vec<String>> {
+    let names = entries(folder)?.into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    Ok(names)
+}
+
 /// The process id that stands in the lock of a reports folder; `None` when it is free.
 pub fn lock_owner(reports: &Path) -> Option<u32> {
     fs::read_to_string(reports.join(LOCK)).ok()?.trim().parse().ok()

@@ -7,6 +7,7 @@
 )]
 
 mod reports;
+mod year;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -226,4 +227,16 @@ fn a_real_browser_shows_the_page_whole_without_errors_requests_or_barriers() {
         assert!(!chart["alternative"].as_str().unwrap().is_empty());
     }
     assert_eq!(seen["keyboard"]["wanted"], seen["keyboard"]["reached"], "{}", seen["keyboard"]);
+}
+
+#[test]
+fn a_month_of_two_runs_a_day_stays_small_and_its_index_leads_to_every_section() {
+    let folder = workspace("page-month");
+    let store = reports::store(&folder);
+    year::deliver(66, &store);
+    year::assert_index(&store, 66);
+    let months = year::months(&store);
+    assert_eq!(months.len(), 2, "{months:?}");
+    assert!(months[0].0 < 200_000, "{months:?}");
+    eprintln!("a month of 12 pools: {} bytes", months[0].0);
 }

@@ -197,7 +197,7 @@ fn missed_late_killed_and_failed_runs_are_said_in_the_next_section_and_in_status
     let cadence = workspace.join("reports/cadence.jsonl");
     let killed = Cadence::start("20270301T120000Z", at("2027-03-01T12:00:00Z"));
     let mut text = std::fs::read_to_string(&cadence).unwrap();
-    text += &format!("{}\n", killed.line());
+    text += &(killed.line() + "\n");
     put(&cadence, &text);
     assert!(is_done(review(&workspace, at("2027-03-03T12:40:00Z"), None).0));
     let log = std::fs::read_to_string(workspace.join("reports/pool-composition-log.md")).unwrap();

@@ -9,6 +9,7 @@ use super::Answer;
 use crate::cli::{Cli, ExitCode, Failure, FileArgs, Format};
 use crate::outputs::text::{self, Place};
 use crate::settings::Settings;
+use crate::store::{look, look_into};
 
 /// The name of the shape.
 const SCHEMA: &str = "pool-review.diff/1";
@@ -54,11 +55,9 @@ pub(super) fn run(cli: &Cli, file: &FileArgs, before: &str, after: &str) -> Resu
 
 /// The ids of all run files, oldest first.
 fn known(runs: &Path) -> Result<Vec<String>> {
-    let entries = std::fs::read_dir(runs).with_context(|| format!("listing {}", runs.display()))?;
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names = look_into(runs)?.into_iter();
     let mut ids: Vec<String> = names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned)).collect();
     ids.retain(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-    ids.sort();
     Ok(ids)
 }
 
@@ -78,7 +77,7 @@ fn load(runs: &Path, known: &[String], name: &str) -> Result<(String, Value)> {
     };
     let id = id.ok_or_else(|| anyhow!("no run file for {name:?}; {} are known", known.len()))?;
     let path = runs.join(format!("{id}.json"));
-    let bytes = std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
+    let bytes = look(&path)?.unwrap_or_default();
     let value = serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?;
     Ok((id.clone(), value))
 }

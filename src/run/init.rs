@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use chrono::{DateTime, Utc};
 
 use super::{Answer, Surroundings};
 use crate::cli::{Cli, ExitCode, Failure, InitArgs};
+use crate::review::gather::canonical;
 use crate::settings::{Settings, reference};
-use crate::sources::pools::opencode;
 use crate::store;
-use crate::vocabulary::{ConfigFile, FleetConfig, RouteDef, TargetKind};
+use crate::vocabulary::{FleetConfig, RouteDef, TargetKind};
 
 /// A thing that may be on a machine: the setting that names it, what it is, and where it lies below the workspace or home.
 struct Thing {
@@ -149,7 +150,7 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, around: &Surroundings<'_>) -> Resu
     }
     let workspace = cli.workspace.canonicalize().map_err(|error| Failure::Unusable(error.into()))?;
     let look = Around { workspace, home: args.home.clone().or_else(|| around.host.home.clone()) };
-    let (text, found) = compose(&look).map_err(Failure::Unusable)?;
+    let (text, found) = compose(&look, (around.clock)()).map_err(Failure::Unusable)?;
     let written = args.instructions.display().to_string();
     // What init writes is what review reads: a file that does not parse must not come to be.
     Settings::parse(&text, &written).map_err(Failure::Failed)?;
@@ -161,13 +162,15 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, around: &Surroundings<'_>) -> Resu
 }
 
 /// The text of the file, and what was found.
-fn compose(look: &Around) -> anyhow::Result<(String, Vec<String>)> {
+fn compose(look: &Around, now: DateTime<Utc>) -> anyhow::Result<(String, Vec<String>)> {
     let config = look.locate(&OPENCODE).ok_or_else(|| {
         anyhow!("no opencode config is here: looked for {} (~ is the home folder)", OPENCODE.join(", "))
     })?;
     let mut found = vec![format!("config       {config}")];
-    let text = std::fs::read_to_string(look.workspace.join(&config)).unwrap_or_default();
-    let fleet = opencode::parse(&ConfigFile { path: config.clone(), text }).unwrap_or_default();
+    let probe = format!("---\nconfig:\n  opencode: {}\n---\n\nA probe.\n", quoted(&config));
+    let canonical = canonical(&look.workspace, &Settings::parse(&probe, "the probe of init")?, now);
+    let canonical = canonical.map_err(|error| anyhow!(error))?;
+    let fleet = canonical.config();
     let routes = fleet.routes.iter().filter(|route| route.invalid.is_none());
     let pools: Vec<&RouteDef> = routes.collect();
     found.push(format!("pools        {}", if pools.is_empty() { "none".to_owned() } else { ids(&pools).join(", ") }));
@@ -184,7 +187,7 @@ fn compose(look: &Around) -> anyhow::Result<(String, Vec<String>)> {
         if has_data { "data:" } else { "# data: # nothing was found; each line below names a source" }
     )?;
     file.push_str(REPORTS);
-    homes(&mut file, &fleet)?;
+    homes(&mut file, fleet)?;
     rules(&mut file, &pools)?;
     file.push_str(TAIL);
     Ok((file, found))
@@ -289,7 +292,7 @@ fn rules(file: &mut String, pools: &[&RouteDef]) -> anyhow::Result<()> {
         match TIERS.iter().find(|tier| pool.id.as_str().contains(*tier)) {
             Some(tier) => writeln!(file, "    tier: {tier}")?,
             None => {
-                writeln!(file, "    # tier: workhorse # scout, workhorse, specialist or summit; assumed without it")?
+                writeln!(file, "    # tier: workhorse # scout, workhorse, specialist or summit; assumed without it")?;
             }
         }
     }

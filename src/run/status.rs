@@ -13,7 +13,7 @@ use crate::history::{Cadence, LATE_MINUTES, Rhythm};
 use crate::outputs::status::{self, LastRun, RunLine, SCHEMA, SourceAge, Status};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::store::{Store, lock_owner};
+use crate::store::{Store, lock_owner, look};
 
 /// Most runs that are listed.
 const MOST_RUNS: usize = 10;
@@ -84,14 +84,9 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
 }
 
 /// The runs that the reports folder knows.
-fn rhythm(reports: &Path) -> Result<Rhythm> {
-    let path = reports.join("cadence.jsonl");
-    let text = match std::fs::read(&path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
-    };
-    Ok(Rhythm::of(&Cadence::read("cadence.jsonl", &text).0))
+pub(super) fn rhythm(reports: &Path) -> Result<Rhythm> {
+    let bytes = look(&reports.join("cadence.jsonl"))?.unwrap_or_default();
+    Ok(Rhythm::of(&Cadence::read("cadence.jsonl", &String::from_utf8_lossy(&bytes)).0))
 }
 
 /// Whether the process in the lock is still there. Where processes cannot be looked up it is believed.
@@ -107,10 +102,8 @@ fn last_run(reports: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
         return Ok(None);
     };
     let path = reports.join(format!("runs/{}.json", last.run));
-    match std::fs::read(&path) {
-        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?)),
-        Err(_) => Ok(None),
-    }
+    let Some(bytes) = look(&path)? else { return Ok(None) };
+    Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
 }
 
 /// What a run file says in short.

@@ -104,7 +104,7 @@ impl Job {
         let words: Vec<String> =
             self.arguments().iter().map(|argument| double(argument).replace('%', "%%").replace('$', "$$")).collect();
         let program = double(&self.program.display().to_string()).replace('%', "%%");
-        let calendar: String = self.calendar().iter().map(|line| format!("OnCalendar={line}\n")).collect();
+        let calendar = self.calendar().iter().map(|line| format!("OnCalendar={line}\n")).collect::<Vec<_>>().concat();
         format!(
             "# ~/.config/systemd/user/pool-review.service\n\
              [Unit]\n\
@@ -141,9 +141,9 @@ impl Job {
         let [minutes, hours, days, months, weekdays] = self.schedule.values();
         let names = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
         let on: Vec<&str> = weekdays.iter().filter_map(|day| names.get(usize::try_from(*day).ok()?).copied()).collect();
-        let two = |values: &[u32], all: usize| match values.len() == all {
-            true => "*".to_owned(),
-            false => values.iter().map(|value| format!("{value:02}")).collect::<Vec<_>>().join(","),
+        let two = |values: &[u32], all: usize| {
+            let list: Vec<String> = values.iter().map(|value| format!("{value:02}")).collect();
+            if values.len() == all { "*".to_owned() } else { list.join(",") }
         };
         let time = format!("{}:{}:00 {}", two(hours, 24), two(minutes, 60), self.zone);
         let date = |days: &str| format!("*-{}-{days} {time}", two(months, 12));
@@ -158,7 +158,7 @@ impl Job {
     /// A workflow. GitHub reads schedules in UTC.
     fn github_actions(&self, settings: &Settings) -> String {
         let (crons, remark) = self.in_utc();
-        let crons: String = crons.iter().map(|cron| format!("    - cron: {}\n", double(cron))).collect();
+        let crons = crons.iter().map(|cron| format!("    - cron: {}\n", double(cron))).collect::<Vec<_>>().concat();
         let reports = shell(&settings.reports.display().to_string());
         let log = shell(&settings.log.display().to_string());
         format!(

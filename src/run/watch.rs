@@ -4,9 +4,8 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Answer, Surroundings, Wake, run_review, schedule};
+use super::{Answer, Surroundings, Wake, run_review, schedule, status};
 use crate::cli::{Cli, ExitCode, Failure, ReviewArgs, WatchArgs};
-use crate::history::{Cadence, Rhythm};
 use crate::schedule::Schedule;
 use crate::schedule::watch::{Plan, Watch};
 use crate::settings::Settings;
@@ -62,8 +61,7 @@ fn read(cli: &Cli, args: &WatchArgs) -> anyhow::Result<(Settings, Schedule)> {
 
 /// When the latest run began, by the cadence; one that lies ahead of the clock does not count.
 fn last_start(cli: &Cli, settings: &Settings, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let text = std::fs::read(cli.workspace.join(&settings.reports).join("cadence.jsonl")).ok()?;
-    let rhythm = Rhythm::of(&Cadence::read("cadence.jsonl", &String::from_utf8_lossy(&text)).0);
+    let rhythm = status::rhythm(&cli.workspace.join(&settings.reports)).ok()?;
     rhythm.last_start().filter(|last| *last <= now)
 }
 

@@ -84,22 +84,6 @@ pub(crate) fn written(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Copies a folder.
-pub(crate) fn copy(from: &Path, to: &Path) {
-    if to.exists() {
-        std::fs::remove_dir_all(to).unwrap();
-    }
-    std::fs::create_dir_all(to).unwrap();
-    for path in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            std::fs::copy(&path, &target).unwrap();
-        }
-    }
-}
-
 /// A machine on which nothing happens.
 pub(crate) fn host(steps: Option<Steps>) -> Host<'static> {
     Host {

@@ -31,8 +31,8 @@ pub(super) fn table(
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
     let class = |column: usize| if numbers.contains(&column) { " class=\"n\"" } else { "" };
-    let heads: String =
-        heads.iter().enumerate().map(|(i, head)| format!("<th scope=\"col\"{}>{head}</th>", class(i))).collect();
+    let head = |(i, head): (usize, &&str)| format!("<th scope=\"col\"{}>{head}</th>", class(i));
+    let heads = heads.iter().enumerate().map(head).collect::<Vec<_>>().concat();
     let row = |cells: Vec<String>| {
         let cell = |(i, cell): (usize, String)| match i {
             0 => format!("<th scope=\"row\">{cell}</th>"),

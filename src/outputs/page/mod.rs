@@ -17,8 +17,8 @@ use crate::vocabulary::{SourceNote, SourceState};
 /// The style sheet.
 const STYLE: &str = include_str!("style.css");
 
-/// No script, no font, no picture from anywhere.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// What every page begins with: no script, no font, no picture from anywhere.
+const HEAD: &str = include_str!("head.html");
 
 /// What no page can show.
 const LIMITS: &str = "What this does not show: cause (routers and people choose who gets which task), what a plan costs in cash (prices \
@@ -74,13 +74,8 @@ fn draft(context: Context<'_>) -> String {
     body.push(sources(report));
     body.push("</main>".to_owned());
     body.push(footer(report));
-    let title = format!("Pool review {}", minute(report.now));
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
-         content=\"{POLICY}\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n\
-         </head>\n<body>\n{}\n</body>\n</html>\n",
-        body.join("\n")
-    )
+    let head = HEAD.replace("[WHEN]", &minute(report.now)).replace("[STYLE]", STYLE);
+    format!("{head}{}\n</body>\n</html>\n", body.join("\n"))
 }
 
 /// Pools with their number in the report, worst verdict first; equals keep their order.

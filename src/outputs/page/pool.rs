@@ -1,5 +1,7 @@
 //! One pool: verdict, ring and shares, the checks with their numbers, and three pictures with their tables.
 
+use std::fmt::Write as _;
+
 use super::charts;
 use super::html::{esc, fold, own, quote, scroll, sentence, table};
 use super::{Context, badge, strip};
@@ -94,13 +96,14 @@ fn words(context: Context<'_>, pool: &PoolReport) -> Option<String> {
         if let Some(limit) = &finding.limit {
             let place = limit_place(context.report, limit.setting);
             let place = place.map_or("its default".to_owned(), |place| format!("<code>{}</code>", esc(&place)));
-            line += &format!(". Limit <code>{}</code> set at {place}.", limit.setting);
+            write!(line, ". Limit <code>{}</code> set at {place}.", limit.setting).expect("a String takes all");
         }
         if !finding.todo.is_empty() {
-            line += &format!(" <strong>To do:</strong> {}.", sentence(&finding.todo).trim_end_matches('.'));
+            write!(line, " <strong>To do:</strong> {}.", sentence(&finding.todo).trim_end_matches('.'))
+                .expect("a String takes all");
         }
         if let Some(held) = &finding.held {
-            line += &format!(" Held: {}.", quote(held));
+            write!(line, " Held: {}.", quote(held)).expect("a String takes all");
         }
         line + "</li>"
     };

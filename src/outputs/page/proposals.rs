@@ -1,5 +1,7 @@
 //! Open proposals with what they claim and their diffs.
 
+use std::fmt::Write as _;
+
 use super::html::{esc, fold, own, quote, scroll};
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::counted;
@@ -71,7 +73,7 @@ fn diff(proposal: &Proposal) -> Option<(usize, String)> {
     });
     let mut lines: String = shown.collect();
     if count > MOST_LINES {
-        lines.push_str(&format!("… and {} more in the .patch file\n", count - MOST_LINES));
+        writeln!(lines, "… and {} more in the .patch file", count - MOST_LINES).expect("a String takes all");
     }
     (count > 0).then(|| (count, format!("<pre>{lines}</pre>")))
 }

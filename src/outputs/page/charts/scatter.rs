@@ -146,9 +146,9 @@ fn labels(canvas: &super::Canvas<'_>, placed: &[Placed<'_>]) {
     for one in placed {
         let words = label(short(&one.point.id), MOST_LABEL);
         let width = i32::try_from(words.chars().count()).unwrap_or(0) * CHARACTER;
-        let places =
+        let offsets =
             [(10, 0), (-10, 0), (10, -14), (-10, -14), (10, 14), (-10, 14), (10, -28), (-10, -28), (10, 28), (-10, 28)];
-        let best = places
+        let best = offsets
             .iter()
             .map(|(dx, dy)| {
                 let (x, y) = (one.at.0 + dx, one.at.1 + dy);

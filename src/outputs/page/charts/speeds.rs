@@ -37,7 +37,7 @@ pub(in super::super) fn speeds(id: &str, chart: &Chart, title: &str, alternative
             line(canvas, (x(value), TOP), (x(value), bottom), LINE, 1);
             write(canvas, (x(value), bottom + 12), &format!("{value:.0}"), SOFT, HPos::Center);
         }
-        write(canvas, ((LEFT + RIGHT) / 2, bottom + 30), "output tokens per second", INK, HPos::Center);
+        write(canvas, (i32::midpoint(LEFT, RIGHT), bottom + 30), "output tokens per second", INK, HPos::Center);
         for (row, speed) in (0..).zip(&chart.speeds) {
             let y = TOP + row * ROW + ROW / 2;
             write(canvas, (LEFT - 10, y), &label(&speed.member, MOST_LABEL), INK, HPos::Right);
