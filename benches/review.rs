@@ -127,7 +127,7 @@ fn rings_of(file: &ConfigFile, sources: &Gathered, settings: &Settings, clock: C
     let catalogue = Catalogue::of_offers(&sources.offers);
     let model_of = |target: &TargetRef| sources.identity.offer(&target.provider, &target.model).model().cloned();
     let now_ms = clock.now.timestamp_millis();
-    let input = RingInput { config: &config, catalogue: Some(&catalogue), settings, model_of: &model_of, now_ms };
+    let input = RingInput::new(&config, Some(&catalogue), settings, &model_of, now_ms);
     config.routes.iter().filter(|route| ResolvedRing::build(&input, route).is_ok()).count()
 }
 

@@ -75,12 +75,29 @@ pub enum Verb {
     },
     /// Print the manual page
     Man,
-    /// Print the page of a check: what it judges, how it decides, what to do
-    Explain {
-        /// latest-model, best-per-pool, right-sizing or structure
-        #[arg(value_name = "CHECK")]
-        topic: String,
-    },
+    /// Print the page of a check, what a code means, or a pool as the router resolves it
+    Explain(ExplainArgs),
+    /// List every config file in layer order with what it gave, how fresh each source is, and which names were not matched
+    Doctor(DoctorArgs),
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// latest-model, best-per-pool, right-sizing or structure; a code such as `dead_weight`; or the name of a pool
+    #[arg(value_name = "CHECK|CODE|POOL")]
+    pub topic: String,
+    /// The instruction file, for pools
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The instruction file: settings and policy
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
 }
 
 /// Flags of `review`.

@@ -7,17 +7,17 @@ mod status;
 mod units;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::checks::CHECKS;
-use crate::cli::{Cli, ExitCode, Failure, Format, ReviewArgs, Verb};
+use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, Format, ReviewArgs, Verb};
 use crate::history::{Cadence, Rhythm};
 use crate::outputs::{self, Delivery};
-use crate::review::gather::{Canonical, canonical, gather};
-use crate::review::{Clock, Reviewed, review};
+use crate::review::gather::{Canonical, Gathered, canonical, gather};
+use crate::review::{Clock, Reviewed, inspect, review};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
 use crate::store::{self, Steps, Store};
@@ -85,17 +85,57 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         Verb::Schedule { target, file } => units::run(cli, file, *target, around),
         Verb::Completions { shell } => Ok(shell::completions(*shell)),
         Verb::Man => shell::man(),
-        Verb::Explain { topic } => explain(topic),
+        Verb::Explain(args) => explain(cli, args, around),
+        Verb::Doctor(args) => doctor(cli, args, around),
     }
 }
 
-/// The page of a check.
-fn explain(topic: &str) -> Result<Answer, Failure> {
-    let known: Vec<&str> = CHECKS.iter().map(|check| check.id.as_str()).collect();
-    let check = CHECKS.iter().find(|check| check.id.as_str() == topic);
-    let check = check
-        .ok_or_else(|| Failure::Unusable(anyhow!("no check is called {topic:?}; there are {}", known.join(", "))))?;
-    Ok(Answer { text: check.page.to_owned(), warnings: Vec::new(), code: ExitCode::Finished })
+/// The page of a check, the meaning of a code, or a pool as resolved.
+fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let topic = args.topic.as_str();
+    if let Some(check) = CHECKS.iter().find(|check| check.id.as_str() == topic) {
+        return Ok(answer(check.page.to_owned()));
+    }
+    let pages: Vec<(&str, &str)> = CHECKS.iter().map(|check| (check.id.as_str(), check.page)).collect();
+    if let Some(text) = outputs::inspect::code(topic, &pages) {
+        return Ok(answer(text));
+    }
+    let (settings, clock, gathered) = look(cli, &args.instructions, around)?;
+    match inspect::pool(&gathered, &settings, clock, topic) {
+        Ok(view) if cli.format == Format::Json => Ok(answer(outputs::inspect::pool_json(&view))),
+        Ok(view) => Ok(answer(outputs::inspect::pool(&view))),
+        Err(pools) => {
+            let checks = pages.iter().map(|(id, _)| *id).collect::<Vec<_>>().join(", ");
+            let pools = pools.join(", ");
+            let error = anyhow!("nothing is called {topic:?}; checks: {checks}; pools: {pools}");
+            Err(Failure::Unusable(error))
+        }
+    }
+}
+
+/// What was found, and how fresh.
+fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let (settings, clock, gathered) = look(cli, &args.instructions, around)?;
+    let view = inspect::doctor(&gathered, &settings, clock);
+    let text =
+        if cli.format == Format::Json { outputs::inspect::doctor_json(&view) } else { outputs::inspect::doctor(&view) };
+    Ok(answer(text))
+}
+
+/// Reads everything as a review does, and writes nothing.
+fn look(cli: &Cli, path: &Path, around: &Surroundings<'_>) -> Result<(Settings, Clock, Gathered), Failure> {
+    let settings = Settings::load(&cli.workspace, path).map_err(Failure::Unusable)?;
+    let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
+    let is_frozen = cli.now.is_none() && settings.frozen_now.is_some();
+    let clock = Clock { now, is_frozen, next_due: None };
+    let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
+    let gathered = gather(&cli.workspace, &settings, config, now);
+    Ok((settings, clock, gathered))
+}
+
+/// An answer that finished.
+fn answer(text: String) -> Answer {
+    Answer { text, warnings: Vec::new(), code: ExitCode::Finished }
 }
 
 /// One audit. Settings and canonical config are read first: while they are unusable nothing is written.

@@ -91,9 +91,12 @@ fn literals(source: &str) -> Vec<String> {
     lines.flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// The sources that make findings of a check: its file, and for `structure` the consumers' rows.
+/// The sources that make findings of a check: its file with its folder, and for `structure` the consumers' rows.
 fn sources_of(check: &str) -> String {
-    let own = text(&format!("src/checks/{}.rs", check.replace('-', "_")));
+    let name = check.replace('-', "_");
+    let folder = format!("src/checks/{name}");
+    let parts = if root().join(&folder).is_dir() { all_text(&folder, "rs") } else { String::new() };
+    let own = text(&format!("src/checks/{name}.rs")) + "\n" + &parts;
     if check == "structure" { own + &text("src/review/consumers.rs") } else { own }
 }
 
@@ -453,8 +456,8 @@ fn the_first_instruction_file_of_the_readme_reviews_the_fleet_beside_it() {
     let ran = pool_review(&folder, &["review", "--now", "2026-11-29T12:00:00Z"]);
     let printed = String::from_utf8(ran.stdout).unwrap();
     assert_eq!((ran.status.code(), String::from_utf8(ran.stderr).unwrap()), (Some(0), String::new()), "{printed}");
-    assert!(printed.contains("insufficient_evidence  coder"), "every check lacks data so far: {printed}");
-    assert!(printed.contains("structure 1 insufficient_evidence"), "without a catalogue nobody is known: {printed}");
+    assert!(printed.contains("insufficient_evidence  coder"), "what needs data lacks it: {printed}");
+    assert!(printed.contains("structure 1 insufficient_evidence"), "without a catalogue nobody is sound: {printed}");
 }
 
 #[test]

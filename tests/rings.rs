@@ -8,11 +8,11 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use pool_review::ring::{Catalogue, CatalogueEntry, ResolvedRing, RingError, RingInput};
+use pool_review::ring::{Catalogue, CatalogueEntry, ResolvedRing, RingError, RingInput, Rotation, ShareNode, assign};
 use pool_review::settings::Settings;
 use pool_review::sources::pools::{openchamber, opencode};
 use pool_review::vocabulary::{ConfigFile, ConsumerTarget, FleetConfig, ModelId, ProviderId};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Settings without homes and without policy: the expansion alone is under test.
 const NO_POLICY: &str = "---\npolicy:\n  plan_meaning: none\n---\nNo policy.\n";
@@ -66,17 +66,13 @@ fn rings(
 ) -> BTreeMap<String, Result<ResolvedRing, RingError>> {
     let settings = Settings::parse(NO_POLICY, "settings.md").unwrap();
     let model_of = |target: &pool_review::vocabulary::TargetRef| Some(ModelId::new(target.model.clone()));
-    let input = RingInput { config, catalogue: Some(catalogue), settings: &settings, model_of: &model_of, now_ms };
+    let input = RingInput::new(config, Some(catalogue), &settings, &model_of, now_ms);
     config.routes.iter().map(|route| (route.id.to_string(), ResolvedRing::build(&input, route))).collect()
 }
 
 /// `[target, reason]` pairs of a ring or of the attempt to build one.
 fn drops(ring: &Result<ResolvedRing, RingError>) -> Vec<(String, String)> {
-    let dropped = match ring {
-        Ok(ring) => ring.dropped(),
-        Err(RingError::Empty { dropped, .. }) => dropped,
-        Err(RingError::Invalid { .. }) => &[],
-    };
+    let dropped = ring.as_ref().map_or_else(RingError::dropped, ResolvedRing::dropped);
     dropped.iter().map(|dropped| (dropped.target.clone(), dropped.reason.as_str().to_owned())).collect()
 }
 
@@ -114,7 +110,13 @@ fn compare(pool: &str, ring: &Result<ResolvedRing, RingError>, wanted: &Value) {
     let members = wanted.get("members").or_else(|| wanted.get("leaves")).unwrap().as_array().unwrap();
     let targets: Vec<_> = ring.members().iter().map(|member| member.target.to_string()).collect();
     assert_eq!(targets, members.iter().map(|member| text(&member["target"])).collect::<Vec<_>>(), "{pool}: members");
+    compare_nodes(pool, ring, wanted);
     for (member, wanted) in ring.members().iter().zip(members) {
+        assert_eq!(member.default_variant.as_deref(), wanted["defaultVariant"].as_str(), "{pool}: default variant");
+        let map: BTreeMap<String, String> = serde_json::from_value(wanted["variantMap"].clone()).unwrap_or_default();
+        assert_eq!(member.variant_map, map, "{pool}: variant map of {}", member.target);
+        let budget = member.budget.as_ref().map(|budget| &budget.raw);
+        assert_eq!(budget, wanted.get("budget"), "{pool}: budget of {}", member.target);
         assert_eq!(member.target.variant.is_some(), wanted["pinned"].as_bool().unwrap(), "{pool}: pinned");
         if let Some(weight) = wanted["weight"].as_f64() {
             assert!((member.weight - weight).abs() < 1e-9, "{pool}: weight of {}", member.target);
@@ -123,6 +125,47 @@ fn compare(pool: &str, ring: &Result<ResolvedRing, RingError>, wanted: &Value) {
     }
     let total: f64 = ring.members().iter().map(|member| member.share).sum();
     assert!((total - 1.0).abs() < 1e-9, "{pool}: configured shares add up to 1, not {total}");
+}
+
+/// The groups of a ring against handed ones: route, selection, and children by leaf or by group with their weights.
+fn compare_nodes(pool: &str, ring: &ResolvedRing, wanted: &Value) {
+    let Some(wanted) = wanted["nodes"].as_array() else { return };
+    let mut groups = Vec::new();
+    group(ring.tree(), &mut groups);
+    let shown: Vec<Value> = groups.into_iter().map(Option::unwrap).collect();
+    assert_eq!(shown.len(), wanted.len(), "{pool}: groups");
+    for (shown, wanted) in shown.iter().zip(wanted) {
+        assert_eq!(shown, &with_floats(wanted), "{pool}");
+    }
+}
+
+/// Adds a group and those below it, in the order in which the router numbers them; gives its number.
+fn group(node: &ShareNode, groups: &mut Vec<Option<Value>>) -> Value {
+    let ShareNode::Group { route, selection, children } = node else {
+        let ShareNode::Leaf(leaf) = node else { unreachable!() };
+        return json!({ "leaf": leaf });
+    };
+    let number = groups.len();
+    groups.push(None);
+    let children: Vec<Value> = children
+        .iter()
+        .map(|(child, weight)| {
+            let mut child = group(child, groups);
+            child["weight"] = json!(weight);
+            child
+        })
+        .collect();
+    groups[number] = Some(json!({ "route": route.as_str(), "selection": selection.as_str(), "children": children }));
+    json!({ "node": number })
+}
+
+/// The same value with weights as the ring holds them.
+fn with_floats(node: &Value) -> Value {
+    let mut node = node.clone();
+    for child in node["children"].as_array_mut().unwrap() {
+        child["weight"] = json!(child["weight"].as_f64().unwrap());
+    }
+    node
 }
 
 #[test]
@@ -135,6 +178,10 @@ fn a_bad_part_drops_the_whole_route_as_the_router_does() {
             // `null` is not settled by the router's own code, so nothing is asserted of it.
             if let Some(kept) = wanted["opencodeKeepsRoute"].as_bool() {
                 assert_eq!(routes[id.as_str()].invalid.is_none(), kept, "{id}: {:?}", routes[id.as_str()].invalid);
+            }
+            if let Some(saved) = wanted["openchamberAccepts"].as_bool() {
+                let refused = &routes[id.as_str()].unsaveable;
+                assert_eq!(refused.is_none(), saved, "{id}: OpenChamber: {refused:?}");
             }
         }
     }
@@ -169,7 +216,7 @@ fn categories_are_the_shipped_ones_then_the_files_own() {
 
 #[test]
 fn configured_shares_multiply_down_the_tree() {
-    use pool_review::ring::{ShareNode, configured_shares, lead_of};
+    use pool_review::ring::{configured_shares, lead_of};
     use pool_review::vocabulary::Selection;
 
     /// A handed tree over leaves that are numbered as they come.
@@ -186,7 +233,7 @@ fn configured_shares_multiply_down_the_tree() {
         };
         let children = value["children"].as_array().unwrap();
         let children = children.iter().map(|child| (tree(child, keys), child["weight"].as_f64().unwrap())).collect();
-        ShareNode::Group { selection, children }
+        ShareNode::Group { route: "".into(), selection, children }
     }
 
     let Some(shared) = common::shared() else { return };
@@ -207,4 +254,57 @@ fn configured_shares_multiply_down_the_tree() {
         }
     }
     assert!(checked > 0, "no golden case of `configured_share` was found");
+}
+
+#[test]
+fn rotations_are_those_of_the_golden_cases() {
+    let Some(shared) = common::shared() else { return };
+    let mut checked = 0;
+    for golden in common::files_below(&shared.join("golden"), &|name| {
+        Path::new(name).extension().is_some_and(|extension| extension == "json")
+    }) {
+        for case in json(&golden)["cases"].as_array().unwrap().iter().filter(|case| case["fn"] == "ring") {
+            let (input, output, id) = (&case["input"], &case["output"], &case["id"]);
+            let members: Vec<(String, f64)> = serde_json::from_value(input["members"].clone()).unwrap();
+            let down: Vec<String> = serde_json::from_value(input["down"].clone()).unwrap();
+            let down: Vec<usize> =
+                down.iter().map(|name| members.iter().position(|(known, _)| known == name).unwrap()).collect();
+            let jobs = usize::try_from(input["jobs"].as_u64().unwrap()).unwrap();
+            let rotation = Rotation::of(&members.iter().map(|(_, weight)| *weight).collect::<Vec<_>>()).unwrap();
+            let names = |slots: &[usize]| json!(slots.iter().map(|slot| members[*slot].0.clone()).collect::<Vec<_>>());
+            assert_eq!(names(&rotation.block), output["block"], "{id}");
+            assert_eq!(names(&rotation.smooth), output["smooth"], "{id}");
+            assert_eq!(names(&assign(&rotation.block, jobs, &down)), output["assigned_block"], "{id}");
+            assert_eq!(names(&assign(&rotation.smooth, jobs, &down)), output["assigned_smooth"], "{id}");
+            for (name, ring) in [("count_error_block", &rotation.block), ("count_error_smooth", &rotation.smooth)] {
+                let error = rotation.count_error(ring, jobs);
+                assert!((error - output[name].as_f64().unwrap()).abs() <= 1e-6, "{id}: {name} {error}");
+            }
+            let given = rotation.shares_with_down(&rotation.block, &down);
+            for ((name, _), share) in members.iter().zip(&given) {
+                let wanted = output["share_down"][name].as_f64().unwrap();
+                assert!((share - wanted).abs() <= 1e-6, "{id}: {name} {share} {wanted}");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 0, "no golden case of `ring` was found");
+}
+
+#[test]
+fn a_block_ring_starves_the_tail_of_short_runs_and_a_smooth_one_less() {
+    let rotation = Rotation::of(&[2.0, 1.0]).unwrap();
+    assert_eq!(rotation.starved(&rotation.block, 2), [1], "two-job runs of AAB never reach B");
+    assert!(rotation.starved(&rotation.smooth, 2).is_empty());
+    for weights in [[5.0, 1.0, 1.0], [3.0, 2.0, 1.0], [6.0, 6.0, 1.0]] {
+        let rotation = Rotation::of(&weights).unwrap();
+        for jobs in 1..=rotation.block.len() {
+            let (block, smooth) =
+                (rotation.count_error(&rotation.block, jobs), rotation.count_error(&rotation.smooth, jobs));
+            assert!(smooth <= block + 1e-12, "{weights:?} after {jobs}: {smooth} {block}");
+        }
+    }
+    assert_eq!(Rotation::of(&[0.5, 1.0]), None, "only whole weights have slots");
+    assert_eq!(Rotation::of(&[1e9, 1.0]), None, "and not a billion of them");
+    assert!(assign(&rotation.block, 3, &[0, 1]).is_empty(), "an all-down ring assigns nothing");
 }

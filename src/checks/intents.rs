@@ -19,6 +19,7 @@ pub(super) fn weight_key(target: &RouteTarget) -> String {
     match &target.kind {
         TargetKind::Model(reference) => reference.weight_key(),
         TargetKind::Pool { id, .. } => format!("opencode-route/{id}"),
+        TargetKind::Unreadable(text) => text.clone(),
     }
 }
 
@@ -163,5 +164,6 @@ fn shown(target: &RouteTarget) -> String {
         TargetKind::Model(reference) => reference.to_string(),
         TargetKind::Pool { id, variant: Some(variant) } => format!("opencode-route/{id}#{variant}"),
         TargetKind::Pool { id, variant: None } => format!("opencode-route/{id}"),
+        TargetKind::Unreadable(text) => text.clone(),
     }
 }

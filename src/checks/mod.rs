@@ -69,6 +69,9 @@ fn report(check: &Check, evidence: &PoolEvidence, settings: &Settings) -> CheckR
     if evidence.ring.is_err() && check.id != CheckId::Structure {
         judgement.open.push((Verdict::InsufficientEvidence, "no_member".to_owned()));
     }
+    for finding in &mut judgement.findings {
+        finding.subtree = evidence.ring.as_ref().ok().map(|ring| ring.subtree_digest().clone());
+    }
     judgement.open.sort();
     judgement.open.dedup();
     judgement.findings.sort_by(|a, b| order(a).cmp(&order(b)));

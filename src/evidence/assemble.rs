@@ -9,8 +9,8 @@ use super::book::{Book, Offer};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
 use super::pool::{
-    CandidateEvidence, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Successor,
-    TierNumbers,
+    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements,
+    Successor, TierNumbers,
 };
 use super::standing::{Rated, Standings, TaskShape, standings};
 use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
@@ -76,6 +76,8 @@ pub struct PoolInput<'a> {
     pub consumers: Vec<String>,
     /// Where consumers were looked for.
     pub consumer_files: Vec<String>,
+    /// What is known of the definition beside the ring.
+    pub facts: ConfigFacts,
     /// Violations that nested pools report themselves.
     pub faults_of_nested: BTreeSet<(String, Rule)>,
     /// Findings of earlier scheduled reviews.
@@ -110,6 +112,7 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
         idle: idle(world, &input.pool, ring_members),
         consumers: input.consumers,
         consumer_files: input.consumer_files,
+        facts: input.facts,
         faults_of_nested: input.faults_of_nested,
         seen_before: input.seen_before,
         missing_before: input.missing_before,

@@ -14,6 +14,6 @@ pub mod weights;
 pub mod windows;
 
 pub use pool::{
-    CandidateEvidence, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Successor,
-    TierNumbers,
+    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Shadow,
+    Successor, TierNumbers,
 };

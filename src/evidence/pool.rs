@@ -11,7 +11,7 @@ use super::front::Pareto;
 use super::rates::RawRate;
 use super::speed::MemberSpeed;
 use super::windows::MemberWindows;
-use crate::ring::{ResolvedRing, RingError, RingMember, Rule};
+use crate::ring::{Hold, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{Known, Place, PoolId, RouteDef, SourceId, Tier};
 
 /// Whether a source can be leaned on.
@@ -181,6 +181,32 @@ pub struct MarketView {
     pub members_pareto: Option<Pareto>,
 }
 
+/// Another definition of the same pool, in another layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shadow {
+    /// Where it stands.
+    pub place: Place,
+    /// Whether it differs from the one in force.
+    pub differs: bool,
+    /// Why the router drops it, if it does: then it is a higher layer's, and the one in force stands in for it.
+    pub dropped: Option<String>,
+}
+
+/// What is known of a pool's definition beside its ring.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ConfigFacts {
+    /// Definitions of the same pool that are not in force.
+    pub shadows: Vec<Shadow>,
+    /// Overrides and notes in force for its members, with the member's target.
+    pub holds: Vec<(String, Hold)>,
+    /// Attempts of the pool's tasks in the last two days, and how many of them the lead answered; `None` without session rows.
+    pub lead_attempts: Option<(u64, u64)>,
+    /// Files that name pools and could not be read: who uses what is then not known.
+    pub unread: Vec<String>,
+    /// When a review first saw that nothing names the pool.
+    pub unused_since: Option<DateTime<Utc>>,
+}
+
 /// Everything about one pool.
 #[derive(Debug, Clone)]
 pub struct PoolEvidence {
@@ -198,6 +224,8 @@ pub struct PoolEvidence {
     pub consumers: Vec<String>,
     /// The files in which consumers were looked for.
     pub consumer_files: Vec<String>,
+    /// What is known of its definition beside its ring.
+    pub facts: ConfigFacts,
     /// Pointer and rule of violations that a nested pool reports itself.
     pub faults_of_nested: BTreeSet<(String, Rule)>,
     /// Code and counterpart of findings that an earlier scheduled review of this pool made.

@@ -37,7 +37,7 @@ pub fn run_facts(
     models: &BTreeSet<String>,
 ) -> Vec<Fact> {
     let mut facts = vec![Fact::Run(run_fact(report, settings_digest))];
-    facts.extend(report.pools.iter().flat_map(moved).map(Fact::Outcome));
+    facts.extend(report.pools.iter().flat_map(|pool| moved(pool, past, &report.run_id)).map(Fact::Outcome));
     facts.extend(gone(report, past).into_iter().map(Fact::Outcome));
     facts.extend(settlement.facts.iter().cloned().map(Fact::Proposal));
     let unseen: BTreeSet<String> = models.iter().filter(|model| past.first_seen(model).is_none()).cloned().collect();
@@ -51,11 +51,16 @@ pub fn run_facts(
 fn relate(known: Option<&OutcomeFact>, verdict: Verdict, findings: &[FindingKey], run: &str) -> (Baseline, String) {
     match known {
         None => (Baseline::New, run.to_owned()),
-        Some(known) if known.verdict == verdict && known.findings == findings => {
+        Some(known) if known.verdict == verdict && say_the_same(&known.findings, findings) => {
             (Baseline::Unchanged, known.since.clone())
         }
         Some(_) => (Baseline::Updated, run.to_owned()),
     }
+}
+
+/// Whether two sorted lists of findings are the same, whenever they began.
+fn say_the_same(a: &[FindingKey], b: &[FindingKey]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_the_same(b))
 }
 
 /// State and since of a pool: its verdict's since, and moved as soon as one of its checks moved.
@@ -85,18 +90,26 @@ fn finding_keys(check: &CheckReport) -> Vec<FindingKey> {
         verdict: finding.verdict.map_or("note", Verdict::as_str).to_owned(),
         subject: finding.subject.clone(),
         counterpart: finding.counterpart.clone(),
+        since: None,
     };
     let mut keys: Vec<FindingKey> = check.findings.iter().map(key).collect();
     keys.sort();
     keys
 }
 
+/// What the findings of a check say, each with the run where it began.
+fn dated_keys(pool: &str, check: &CheckReport, past: &Past, run: &str) -> Vec<FindingKey> {
+    let since = |key: &FindingKey| past.finding_since(pool, check.check.as_str(), key).unwrap_or(run).to_owned();
+    finding_keys(check).into_iter().map(|key| FindingKey { since: Some(since(&key)), ..key }).collect()
+}
+
 /// The outcomes of a pool that moved in this run.
-fn moved(pool: &PoolReport) -> Vec<OutcomeFact> {
+fn moved(pool: &PoolReport, past: &Past, run: &str) -> Vec<OutcomeFact> {
     let id = pool.id.as_str();
     let own = pool.checks.iter().filter_map(|check| {
         let state = moved_state(check.state)?;
-        Some(outcome(id, Some(check.check.as_str()), state, check.verdict, finding_keys(check), &check.since))
+        let keys = dated_keys(id, check, past, run);
+        Some(outcome(id, Some(check.check.as_str()), state, check.verdict, keys, &check.since))
     });
     let whole = moved_state(pool.state).map(|state| outcome(id, None, state, pool.verdict, Vec::new(), &pool.since));
     whole.into_iter().chain(own).collect()

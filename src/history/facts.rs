@@ -69,6 +69,21 @@ pub struct FindingKey {
     pub subject: String,
     /// The other side, or empty.
     pub counterpart: String,
+    /// The run where it was found first and has been found ever since; a ledger of an older version does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+impl FindingKey {
+    /// Whether two keys are the same finding with the same verdict, whenever it began.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.is_same_fact(other) && self.verdict == other.verdict
+    }
+
+    /// Whether two keys are the same fact, whatever its verdict.
+    pub fn is_same_fact(&self, other: &Self) -> bool {
+        self.code == other.code && self.subject == other.subject && self.counterpart == other.counterpart
+    }
 }
 
 /// The outcome of one check of one pool, or of the pool as a whole.

@@ -78,6 +78,13 @@ impl Past {
         outcome.into_iter().flat_map(|outcome| &outcome.findings)
     }
 
+    /// The run where a finding of the run before began; of a ledger that does not say, where its outcome began.
+    pub fn finding_since(&self, pool: &str, check: &str, key: &FindingKey) -> Option<&str> {
+        let outcome = self.outcomes.get(&(pool.to_owned(), Some(check.to_owned())))?;
+        let known = outcome.findings.iter().find(|known| known.is_same_fact(key))?;
+        Some(known.since.as_ref().unwrap_or(&outcome.since))
+    }
+
     /// Takes one event in.
     fn take(&mut self, event: &Event) {
         match &event.fact {

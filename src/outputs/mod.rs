@@ -2,6 +2,7 @@
 //! killed anywhere ends in the same bytes when it is delivered again, and a delivered run changes nothing.
 
 pub mod index;
+pub mod inspect;
 pub mod issues;
 pub mod job;
 pub mod json;

@@ -9,11 +9,12 @@ use crate::evidence::Readiness;
 use crate::identity::Identity;
 use crate::settings::Settings;
 use crate::sources::market::{artificial_analysis, litellm, models_dev};
-use crate::sources::pools::{openchamber, opencode, read_config};
+use crate::sources::pools::layers::{self, shown};
+use crate::sources::pools::read_config;
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
-    CatalogueOffer, FleetConfig, HomeId, MarketModel, ModelId, QuotaHome, RetirementRow, ScorecardRow, SourceId,
-    SourceNote, SourceState, SpeedRow,
+    CatalogueOffer, Digest, FleetConfig, HomeId, Layer, LayerState, MarketModel, ModelId, QuotaHome, RetirementRow,
+    ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
 };
 
 /// The canonical config, read and validated before anything is written.
@@ -60,18 +61,44 @@ pub struct Gathered {
 
 /// Reads the canonical config. The error is one line that names the file, and the line where there is one (exit 2).
 pub fn canonical(workspace: &Path, settings: &Settings, now: DateTime<Utc>) -> Result<Canonical, String> {
-    let display = shown(&settings.config.opencode);
-    let file = read_config(&workspace.join(&settings.config.opencode), &display)?;
-    let config = opencode::parse(&file)?;
+    let config = layers::opencode_layers(workspace, &settings.config)?;
     let mut note = SourceNote::new(SourceId::Pools, SourceState::Fresh);
     note.as_of = Some(now);
-    note.digest = Some(file.digest());
+    settle_note(&mut note, &config);
+    Ok(Canonical { config, note })
+}
+
+/// Fills the note on the pools in: definitions used and dropped, and what else is worth a remark.
+fn settle_note(note: &mut SourceNote, config: &FleetConfig) {
+    note.digest = Some(digest_of(config));
     note.rows = config.routes.len() as u64;
+    note.rejected = 0;
+    note.rejects.clear();
     for reject in config.routes.iter().filter_map(|route| route.invalid.as_ref()) {
         note.reject(reject.place.clone(), reject.reason.clone());
     }
     note.used = note.rows - note.rejected;
-    Ok(Canonical { config, note })
+    let unread = config.layers.iter().filter_map(|layer| match &layer.state {
+        LayerState::Unreadable(reason) | LayerState::Dropped(reason) => {
+            Some(format!("{} not used: {reason}", layer.kind))
+        }
+        LayerState::Read { .. } => None,
+    });
+    note.remarks = unread.collect();
+    note.remarks.extend(config.problems.iter().map(|problem| format!("{}: {}", problem.place, problem.reason)));
+}
+
+/// One digest of every config file read, in layer order. Of a single file it is that file's own.
+fn digest_of(config: &FleetConfig) -> Digest {
+    let read = |layer: &Layer| match &layer.state {
+        LayerState::Read { digest, .. } => Some(digest.clone()),
+        _ => None,
+    };
+    let digests: Vec<Digest> = config.layers.iter().filter_map(read).collect();
+    match digests.as_slice() {
+        [one] => one.clone(),
+        many => Digest::of(many.iter().map(Digest::as_str).collect::<Vec<_>>().join("\n").as_bytes()),
+    }
 }
 
 /// Reads everything else.
@@ -79,8 +106,11 @@ pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: 
     let ages = &settings.max_age_hours;
     let data = &settings.data;
     let at = |path: &Path| (workspace.join(path), shown(path));
-    let Canonical { mut config, note } = canonical;
-    let mut notes = vec![note, categories(workspace, settings, &mut config, now)];
+    let Canonical { mut config, mut note } = canonical;
+    config.stack(layers::other_files(workspace, &settings.config));
+    settle_note(&mut note, &config);
+    let categories = categories(workspace, settings, &mut config, now);
+    let mut notes = vec![note, categories];
     let (market, index_version, note) = match &data.market {
         Some(path) => artificial_analysis::read(&at(path).0, &at(path).1, now),
         None => (Vec::new(), None, SourceNote::not_configured(SourceId::Market)),
@@ -120,11 +150,6 @@ pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: 
     }
 }
 
-/// A path as the operator wrote it, with `/` between parts.
-fn shown(path: &Path) -> String {
-    path.to_string_lossy().replace('\\', "/")
-}
-
 /// Reads a source if it is configured.
 fn read<T>(
     path: Option<&PathBuf>,
@@ -154,18 +179,19 @@ fn settle<T>(
 /// Reads the categories into the config. A file that is configured and unreadable blocks them; pools go on.
 fn categories(workspace: &Path, settings: &Settings, config: &mut FleetConfig, now: DateTime<Utc>) -> SourceNote {
     let Some(path) = &settings.config.openchamber else { return SourceNote::not_configured(SourceId::Categories) };
-    let read =
-        read_config(&workspace.join(path), &shown(path)).and_then(|file| openchamber::parse(&file).map(|c| (file, c)));
-    match read {
-        Err(reason) => SourceNote::failed(SourceId::Categories, reason),
+    match layers::categories(workspace, path) {
+        Err(reason) => {
+            let state = LayerState::Unreadable(reason.clone());
+            config.layers.push(Layer { path: shown(path), kind: "OpenChamber categories", state });
+            SourceNote::failed(SourceId::Categories, reason)
+        }
         Ok((file, parsed)) => {
             let mut note = SourceNote::new(SourceId::Categories, SourceState::Fresh);
             note.as_of = Some(now);
             note.digest = Some(file.digest());
             note.rows = parsed.consumers.len() as u64;
             note.used = note.rows;
-            config.files.extend(parsed.files);
-            config.consumers.extend(parsed.consumers);
+            config.stack(parsed);
             note
         }
     }

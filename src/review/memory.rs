@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, Utc};
 
 use crate::history::Past;
 use crate::vocabulary::{CheckId, ModelId, PoolId};
@@ -24,6 +24,11 @@ impl<'a> Memory<'a> {
         Self { past, now }
     }
 
+    /// Whole hours from an instant to the review.
+    pub fn hours_since(&self, instant: DateTime<Utc>) -> i64 {
+        (self.now - instant).num_hours()
+    }
+
     /// When a review first saw a model.
     pub fn first_seen(&self, model: &ModelId) -> Option<DateTime<Utc>> {
         self.past.first_seen(model.as_str())
@@ -37,6 +42,14 @@ impl<'a> Memory<'a> {
         }
         let findings = self.past.findings(pool.as_str(), check.as_str());
         findings.map(|finding| (finding.code.clone(), finding.counterpart.clone())).collect()
+    }
+
+    /// When a review first found that nothing names a pool, and every one since has.
+    pub fn unused_since(&self, pool: &PoolId) -> Option<DateTime<Utc>> {
+        let structure = CheckId::Structure.as_str();
+        let mut unused = self.past.findings(pool.as_str(), structure).filter(|finding| finding.code == "no_consumer");
+        let run = self.past.finding_since(pool.as_str(), structure, unused.next()?)?;
+        NaiveDateTime::parse_from_str(run, "%Y%m%dT%H%M%SZ").ok().map(|at| at.and_utc())
     }
 
     /// Targets that an earlier accepted catalogue did not have either: found missing on another snapshot, or settled since.

@@ -4,11 +4,13 @@
 mod chart;
 mod consumers;
 pub mod gather;
+pub mod inspect;
 mod memory;
 mod pools;
 mod proposals;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -95,7 +97,8 @@ pub fn review(
         planned.iter().map(judge).collect::<Vec<PoolReport>>()
     };
     reports.extend(consumer_rows(gathered, &planned, &reports));
-    let maker = proposals::Maker { gathered, settings, catalogue: catalogue.as_ref(), past, now: clock.now };
+    let vendors = Arc::new(pools::vendors(gathered, settings));
+    let maker = proposals::Maker { gathered, settings, catalogue: catalogue.as_ref(), past, now: clock.now, vendors };
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
     let settlement = settle_proposals(fresh, past, clock.now, stored, |pool, check| {

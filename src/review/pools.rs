@@ -2,18 +2,19 @@
 //! directly, which is a pool of one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::Memory;
 use super::gather::Gathered;
 use crate::evidence::assemble::PoolInput;
-use crate::evidence::{Requirements, TierNumbers};
-use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingInput, Rule};
+use crate::evidence::{ConfigFacts, Requirements, Shadow, TierNumbers};
+use crate::ring::{Catalogue, Hold, PoolPolicy, ResolvedRing, RingError, RingInput, Rule, holds};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
-    CheckId, Consumer, ConsumerTarget, FleetConfig, PoolId, RouteDef, RouteTarget, Selection, SourceId, TargetKind,
-    TargetRef, Tier,
+    CheckId, Consumer, ConsumerTarget, FleetConfig, Layer, LayerState, ModelId, PoolFormat, PoolId, RouteDef,
+    RouteTarget, ScorecardRow, Selection, SourceId, SourceState, TargetKind, TargetRef, Tier,
 };
 
 /// A pool before its evidence is assembled.
@@ -24,14 +25,12 @@ pub(super) struct Planned {
     pub(super) is_single: bool,
     /// The ring, or why there is none.
     pub(super) ring: Result<ResolvedRing, RingError>,
+    /// The rules that hold for it.
+    pub(super) policy: PoolPolicy,
     /// The tier, and whether it was assumed.
     pub(super) tier: (Tier, bool),
-}
-
-/// The effective definitions: of an id that stands in several layers the highest one.
-pub(super) fn effective(config: &FleetConfig) -> Vec<&RouteDef> {
-    let by_id: BTreeMap<&PoolId, &RouteDef> = config.routes.iter().map(|route| (&route.id, route)).collect();
-    by_id.into_values().collect()
+    /// Overrides and notes in force for its members.
+    pub(super) holds: Vec<Hold>,
 }
 
 /// Every pool that is judged: by tier, then by id, so that no order of keys shows; pools of one last.
@@ -42,21 +41,41 @@ pub(super) fn plan(
     now_ms: i64,
 ) -> Vec<Planned> {
     let model_of = |target: &TargetRef| gathered.identity.offer(&target.provider, &target.model).model().cloned();
-    let input = RingInput { config: &gathered.config, catalogue, settings, model_of: &model_of, now_ms };
-    let planned = |route: RouteDef, is_single: bool| Planned {
-        ring: ResolvedRing::build(&input, &route),
-        tier: tier(settings, &route.id),
-        route,
-        is_single,
+    let input = RingInput::new(&gathered.config, catalogue, settings, &model_of, now_ms)
+        .with_vendors(Arc::new(vendors(gathered, settings)));
+    let planned = |route: RouteDef, is_single: bool| {
+        let ring = ResolvedRing::build(&input, &route);
+        let holds = ring.as_ref().map(|ring| holds(ring, &gathered.config, route.is_fixed, now_ms)).unwrap_or_default();
+        let (policy, tier) = (input.policy(&route.id), settings.tier_of(&route.id));
+        Planned { route, is_single, ring, policy, tier, holds }
     };
     let mut pools: Vec<Planned> =
-        effective(&gathered.config).into_iter().map(|route| planned(route.clone(), false)).collect();
+        gathered.config.effective().into_values().map(|route| planned(route.clone(), false)).collect();
     pools.sort_by(|a, b| (a.tier.0, &a.route.id).cmp(&(b.tier.0, &b.route.id)));
     let mut singles: Vec<Planned> =
         gathered.config.consumers.iter().filter_map(single).map(|route| planned(route, true)).collect();
     singles.sort_by(|a, b| a.route.id.cmp(&b.route.id));
     pools.extend(singles);
     pools
+}
+
+/// Canonical model → vendor, by the catalogue's link to a lab's model; empty unless a rule asks for it.
+pub(super) fn vendors(gathered: &Gathered, settings: &Settings) -> BTreeMap<ModelId, String> {
+    if settings.pools.iter().all(|rule| rule.different_vendor_from.is_none()) {
+        return BTreeMap::new();
+    }
+    let mut vendors = BTreeMap::new();
+    for offer in &gathered.offers {
+        let lab =
+            offer.canonical.as_ref().and_then(|canonical| canonical.split_once('/')).map(|(lab, _)| lab.to_owned());
+        if let (Some(model), Some(lab)) = (gathered.identity.offer(&offer.provider, &offer.id).model(), lab) {
+            let known = vendors.entry(model.clone()).or_insert_with(|| lab.clone());
+            if lab < *known {
+                *known = lab;
+            }
+        }
+    }
+    vendors
 }
 
 /// The pool of one that a consumer names directly.
@@ -66,6 +85,7 @@ fn single(consumer: &Consumer) -> Option<RouteDef> {
     let raw = json!(target.to_string());
     Some(RouteDef {
         id: single_id(consumer),
+        format: PoolFormat::OpenCode,
         path: consumer.path.clone(),
         pointer: consumer.pointer.clone(),
         place: consumer.place.clone(),
@@ -76,6 +96,9 @@ fn single(consumer: &Consumer) -> Option<RouteDef> {
             kind: TargetKind::Model(target),
             default_variant: None,
             until_ms: None,
+            weight: None,
+            order: None,
+            is_fallback: false,
             pointer: consumer.pointer.clone(),
             place: consumer.place.clone(),
             raw: raw.clone(),
@@ -85,6 +108,8 @@ fn single(consumer: &Consumer) -> Option<RouteDef> {
         unknown_keys: Vec::new(),
         raw,
         invalid: None,
+        is_untellable: false,
+        unsaveable: None,
     })
 }
 
@@ -93,13 +118,6 @@ pub(super) fn single_id(consumer: &Consumer) -> PoolId {
     let (kind, name) = consumer.id.split_once('/').unwrap_or(("consumer", &consumer.id));
     let prefix = if matches!(kind, "category" | "fallback") { "openchamber" } else { kind };
     PoolId::prefixed(prefix, name)
-}
-
-/// The tier of a pool: its rule's; else, for a plan variant, its base pool's; else workhorse, marked as assumed.
-fn tier(settings: &Settings, pool: &PoolId) -> (Tier, bool) {
-    let of = |pool: &PoolId| settings.pool_rule(pool).and_then(|rule| rule.tier);
-    let base = || pool.as_str().strip_suffix("-plan").and_then(|base| of(&PoolId::new(base)));
-    of(pool).or_else(base).map_or((Tier::Workhorse, true), |tier| (tier, false))
 }
 
 /// What the assembly needs of one planned pool.
@@ -117,15 +135,77 @@ pub(super) fn input<'a>(
         is_single: planned.is_single,
         ring: planned.ring.clone(),
         definition: (!planned.is_single).then_some(&planned.route),
-        policy: PoolPolicy::for_pool(settings, id),
+        policy: planned.policy.clone(),
         consumers: consumers_of(id, all, &gathered.config),
-        consumer_files: gathered.config.files.iter().map(|file| file.path.clone()).collect(),
+        consumer_files: read_files(&gathered.config),
+        facts: facts(planned, gathered, memory),
         faults_of_nested: faults_of_others(id, all),
         seen_before: memory.seen(id, CheckId::BestPerPool),
         missing_before: memory.missing(id, digest_of(gathered, SourceId::Catalogues).as_deref()),
         tier: tier_numbers(settings, planned.tier),
         requirements: rule.map(requirements).unwrap_or_default(),
     }
+}
+
+/// The files in which consumers were looked for.
+fn read_files(config: &FleetConfig) -> Vec<String> {
+    let is_read = |layer: &&Layer| !matches!(layer.state, LayerState::Unreadable(_));
+    config.layers.iter().filter(is_read).map(|layer| layer.path.clone()).collect()
+}
+
+/// What is known of a pool's definition beside its ring.
+fn facts(planned: &Planned, gathered: &Gathered, memory: &Memory) -> ConfigFacts {
+    let members = planned.ring.as_ref().map_or(&[][..], ResolvedRing::members);
+    let unread = |layer: &Layer| match &layer.state {
+        LayerState::Unreadable(reason) if layer.kind != "route overrides" => Some(reason.clone()),
+        _ => None,
+    };
+    let unread: Vec<String> = gathered.config.layers.iter().filter_map(unread).collect();
+    ConfigFacts {
+        shadows: shadows(&planned.route, &gathered.config),
+        holds: planned.holds.iter().map(|hold| (members[hold.member].target.to_string(), hold.clone())).collect(),
+        lead_attempts: planned.ring.as_ref().ok().and_then(|ring| lead_attempts(ring, gathered, memory)),
+        unread: unread.into_iter().chain(failed_categories(gathered)).collect(),
+        unused_since: memory.unused_since(&planned.route.id),
+    }
+}
+
+/// Why the categories could not be read, if so.
+fn failed_categories(gathered: &Gathered) -> Option<String> {
+    gathered.notes.iter().find_map(|note| match &note.state {
+        SourceState::Failed(reason) if note.source == SourceId::Categories => Some(reason.clone()),
+        _ => None,
+    })
+}
+
+/// Definitions of the same pool that are not in force.
+pub(super) fn shadows(route: &RouteDef, config: &FleetConfig) -> Vec<Shadow> {
+    let others = config.routes.iter().filter(|other| other.id == route.id && other.place != route.place);
+    let shadow = |other: &RouteDef| Shadow {
+        place: other.place.clone(),
+        differs: other.raw != route.raw,
+        dropped: other.invalid.as_ref().map(|reject| reject.reason.clone()),
+    };
+    others.map(shadow).collect()
+}
+
+/// Attempts of a pool in the last two days, and how many of them its lead answered. A row without a recorded effort counts for
+/// every member of its model, so that no lead is called silent for want of a record.
+fn lead_attempts(ring: &ResolvedRing, gathered: &Gathered, memory: &Memory) -> Option<(u64, u64)> {
+    if gathered.cards.is_empty() {
+        return None;
+    }
+    let lead = &ring.lead().key;
+    let is_recent = |row: &&ScorecardRow| {
+        row.pool.as_ref() == Some(ring.pool()) && (0..=48).contains(&memory.hours_since(row.finished_at))
+    };
+    let is_lead = |row: &ScorecardRow| {
+        gathered.identity.offer(&row.provider, &row.model).model() == Some(&lead.model)
+            && row.effort.as_ref().is_none_or(|effort| *effort == lead.effort)
+    };
+    let recent: Vec<&ScorecardRow> = gathered.cards.iter().filter(is_recent).collect();
+    let answered = recent.iter().filter(|row| is_lead(row)).count();
+    Some((recent.len() as u64, answered as u64))
 }
 
 /// The digest of a source of this run.
@@ -135,7 +215,7 @@ fn digest_of(gathered: &Gathered, source: SourceId) -> Option<String> {
 
 /// Everything that names a pool: consumers that can receive work, the fallback through the categories that use it, pools
 /// that nest it. Sorted.
-fn consumers_of(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<String> {
+pub(super) fn consumers_of(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<String> {
     let fallback = config.consumers.iter().find(|consumer| consumer.id.starts_with("fallback/"));
     let is_fallback = fallback.is_some_and(|fallback| fallback.target == ConsumerTarget::Pool(id.clone()));
     let direct = config.consumers.iter().filter(|consumer| {
@@ -149,7 +229,8 @@ fn consumers_of(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<Strin
     let nests = |planned: &&Planned| {
         planned.route.targets.iter().any(|t| matches!(&t.kind, TargetKind::Pool { id: nested, .. } if nested == id))
     };
-    let parents = all.iter().filter(nests).filter(|planned| planned.route.id != *id);
+    let is_listed_apart = |planned: &&Planned| planned.route.id == *id || planned.route.format == PoolFormat::Omo;
+    let parents = all.iter().filter(nests).filter(|planned| !is_listed_apart(planned));
     let mut names: Vec<String> = direct
         .map(|consumer| consumer.id.clone())
         .chain(parents.map(|planned| format!("pool/{}", planned.route.id)))
@@ -163,8 +244,7 @@ fn consumers_of(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<Strin
 fn faults_of_others(id: &PoolId, all: &[Planned]) -> BTreeSet<(String, Rule)> {
     let violations = |planned: &Planned| match &planned.ring {
         Ok(ring) => ring.violations().to_vec(),
-        Err(RingError::Empty { violations, .. }) => violations.clone(),
-        Err(RingError::Invalid { .. }) => Vec::new(),
+        Err(error) => error.violations().to_vec(),
     };
     all.iter()
         .filter(|planned| planned.route.id != *id)

@@ -2,6 +2,7 @@
 //! ring constructor, and only then may it be said. A finding whose change does not pass keeps its place and says why.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -12,7 +13,7 @@ use crate::ring::{Catalogue, ResolvedRing, RingError, RingInput, Rule};
 use crate::settings::Settings;
 use crate::sources::pools::{openchamber, opencode};
 use crate::verdict::{Finding, Intent, PoolReport, Proposal, ProposalKind};
-use crate::vocabulary::{ConfigFile, FleetConfig, PoolId, TargetRef};
+use crate::vocabulary::{ConfigFile, FleetConfig, ModelId, PoolFormat, PoolId, TargetKind, TargetRef};
 
 /// What making proposals needs.
 pub(super) struct Maker<'a> {
@@ -26,6 +27,8 @@ pub(super) struct Maker<'a> {
     pub(super) past: &'a Past,
     /// The review instant.
     pub(super) now: DateTime<Utc>,
+    /// Canonical model → vendor, for the rules on vendors.
+    pub(super) vendors: Arc<BTreeMap<ModelId, String>>,
 }
 
 impl Maker<'_> {
@@ -70,17 +73,18 @@ impl Maker<'_> {
         propose(finding, &applied, &context).map_err(|error| error.to_string())
     }
 
-    /// The file a change is made in. One outside the workspace cannot be patched from it.
+    /// The file a change is made in. One outside the workspace cannot be patched from it, and only opencode and `OpenChamber`
+    /// files are patched at all.
     fn file(&self, path: &str) -> Result<&ConfigFile, String> {
+        let config = &self.gathered.config;
+        let other = config.routes.iter().find(|route| route.path == path && route.format != PoolFormat::OpenCode);
+        if let Some(route) = other {
+            return Err(format!("files of {} are changed by hand", route.format.as_str()));
+        }
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
             return Err("outside_workspace".to_owned());
         }
-        self.gathered
-            .config
-            .files
-            .iter()
-            .find(|file| file.path == path)
-            .ok_or_else(|| "its file was not read".to_owned())
+        config.files.iter().find(|file| file.path == path).ok_or_else(|| "its file was not read".to_owned())
     }
 
     /// Rebuilds what the change would leave behind: the file must parse, the pool must still have a ring, and no pool may
@@ -91,48 +95,76 @@ impl Maker<'_> {
         if !is_routes {
             return openchamber::parse(&file).map(|_| ());
         }
-        let after = opencode::parse(&file)?;
-        let before = broken_rules(self, &self.gathered.config);
-        let broken = broken_rules(self, &after);
-        if let Some((pool, _, rule)) = broken.difference(&before).next() {
+        let after = self.with_file(opencode::parse(&file)?, &intent.path);
+        let reached = reached_by(pool, &self.gathered.config);
+        let before = self.rings(&self.gathered.config, &reached);
+        let rings = self.rings(&after, &reached);
+        if let Some((pool, _, rule)) = broken_rules(&rings).difference(&broken_rules(&before)).next() {
             return Err(format!("its result would break \"{}\" in {pool}", rule.as_str()));
         }
-        if intent.kind == ProposalKind::RetirePool {
-            return Ok(());
-        }
-        match self.ring(&after, pool) {
+        match rings.get(pool) {
+            _ if intent.kind == ProposalKind::RetirePool => Ok(()),
             Some(Ok(_)) => Ok(()),
             _ => Err("its result would leave the pool without a member".to_owned()),
         }
     }
 
-    /// The ring of a pool under some config.
-    fn ring(&self, config: &FleetConfig, pool: &PoolId) -> Option<Result<ResolvedRing, RingError>> {
+    /// The config with one file's definitions replaced, every layer in its place.
+    fn with_file(&self, changed: FleetConfig, path: &str) -> FleetConfig {
+        let mut config = self.gathered.config.clone();
+        let at = config.routes.iter().position(|route| route.path == path).unwrap_or(config.routes.len());
+        config.routes.retain(|route| route.path != path);
+        config.routes.splice(at..at, changed.routes);
+        config
+    }
+
+    /// The rings of some pools under some config.
+    fn rings(&self, config: &FleetConfig, pools: &BTreeSet<PoolId>) -> Rings {
         let model_of =
             |target: &TargetRef| self.gathered.identity.offer(&target.provider, &target.model).model().cloned();
-        let input = RingInput {
-            config,
-            catalogue: self.catalogue,
-            settings: self.settings,
-            model_of: &model_of,
-            now_ms: self.now.timestamp_millis(),
-        };
-        config.routes.iter().rev().find(|route| route.id == *pool).map(|route| ResolvedRing::build(&input, route))
+        let now_ms = self.now.timestamp_millis();
+        let input =
+            RingInput::new(config, self.catalogue, self.settings, &model_of, now_ms).with_vendors(self.vendors.clone());
+        let routes = config.effective();
+        let built =
+            pools.iter().filter_map(|pool| Some((pool.clone(), ResolvedRing::build(&input, routes.get(pool)?))));
+        built.collect()
     }
 }
 
-/// Pool, target and rule of everything that breaks a rule under some config.
-fn broken_rules(maker: &Maker<'_>, config: &FleetConfig) -> BTreeSet<(PoolId, String, Rule)> {
-    let mut broken = BTreeSet::new();
+/// Pool → its ring, or why there is none.
+type Rings = BTreeMap<PoolId, Result<ResolvedRing, RingError>>;
+
+/// A pool and every pool that nests it, at any depth.
+fn reached_by(pool: &PoolId, config: &FleetConfig) -> BTreeSet<PoolId> {
+    let mut parents: BTreeMap<&PoolId, BTreeSet<&PoolId>> = BTreeMap::new();
     for route in &config.routes {
-        let violations = match maker.ring(config, &route.id) {
-            Some(Ok(ring)) => ring.violations().to_vec(),
-            Some(Err(RingError::Empty { violations, .. })) => violations,
-            _ => Vec::new(),
-        };
-        broken.extend(violations.into_iter().map(|v| (route.id.clone(), v.member.target.to_string(), v.rule)));
+        for target in &route.targets {
+            if let TargetKind::Pool { id, .. } = &target.kind {
+                parents.entry(id).or_default().insert(&route.id);
+            }
+        }
     }
-    broken
+    let mut reached = BTreeSet::from([pool.clone()]);
+    let mut open = vec![pool.clone()];
+    while let Some(next) = open.pop() {
+        for parent in parents.get(&next).into_iter().flatten() {
+            if reached.insert((*parent).clone()) {
+                open.push((*parent).clone());
+            }
+        }
+    }
+    reached
+}
+
+/// Pool, target and rule of everything that breaks a rule.
+fn broken_rules(rings: &Rings) -> BTreeSet<(PoolId, String, Rule)> {
+    let of = |(pool, ring): (&PoolId, &Result<ResolvedRing, RingError>)| {
+        let violations = ring.as_ref().map_or_else(RingError::violations, ResolvedRing::violations);
+        let broken = violations.iter().map(|v| (pool.clone(), v.member.target.to_string(), v.rule.clone()));
+        broken.collect::<Vec<_>>()
+    };
+    rings.iter().flat_map(of).collect()
 }
 
 /// How long a change stays open.

@@ -1,6 +1,6 @@
 //! What the router's loaded catalogue offers: which ids exist under which provider, and which variants they take.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::vocabulary::{CatalogueOffer, ProviderId};
 
@@ -19,13 +19,20 @@ pub struct CatalogueEntry {
     pub context: Option<u64>,
 }
 
+/// The models of one provider.
+#[derive(Debug, Clone, Default)]
+struct Models {
+    /// Ids in catalogue order.
+    order: Vec<String>,
+    /// Id → entry; looked up, never walked.
+    entries: HashMap<String, CatalogueEntry>,
+}
+
 /// The models of every provider, each provider's in catalogue order.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    /// Provider → ids in catalogue order.
-    order: BTreeMap<ProviderId, Vec<String>>,
-    /// Provider → id → entry.
-    entries: BTreeMap<ProviderId, BTreeMap<String, CatalogueEntry>>,
+    /// Provider → its models; looked up, never walked.
+    providers: HashMap<ProviderId, Models>,
 }
 
 impl Catalogue {
@@ -47,37 +54,34 @@ impl Catalogue {
 
     /// Adds one model behind the others of its provider.
     pub fn add(&mut self, provider: &ProviderId, id: &str, entry: CatalogueEntry) {
-        let entries = self.entries.entry(provider.clone()).or_default();
-        if !entries.contains_key(id) {
-            entries.insert(id.to_owned(), entry);
-            self.order.entry(provider.clone()).or_default().push(id.to_owned());
+        let models = self.providers.entry(provider.clone()).or_default();
+        if !models.entries.contains_key(id) {
+            models.entries.insert(id.to_owned(), entry);
+            models.order.push(id.to_owned());
         }
     }
 
     /// Whether the catalogue speaks of a provider at all; of one it does not know nothing can be said to be missing.
     pub fn knows(&self, provider: &ProviderId) -> bool {
-        self.entries.contains_key(provider)
+        self.providers.contains_key(provider)
     }
 
     /// A model of a provider.
     pub fn get(&self, provider: &ProviderId, id: &str) -> Option<&CatalogueEntry> {
-        self.entries.get(provider)?.get(id)
+        self.providers.get(provider)?.entries.get(id)
     }
 
     /// The enabled ids of one provider that match a pattern with `*`, whole and case sensitive, in catalogue order.
     pub fn matching<'a>(&'a self, provider: &ProviderId, pattern: &'a str) -> impl Iterator<Item = &'a str> {
-        let provider = provider.clone();
-        self.order
-            .get(&provider)
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .filter(move |id| self.get(&provider, id).is_some_and(|entry| entry.enabled) && matches_stars(pattern, id))
+        let models = self.providers.get(provider);
+        let is_enabled = move |id: &str| models.and_then(|models| models.entries.get(id)).is_some_and(|e| e.enabled);
+        let ids = models.into_iter().flat_map(|models| &models.order).map(String::as_str);
+        ids.filter(move |id| is_enabled(id) && matches_stars(pattern, id))
     }
 }
 
 /// Whether a text matches a pattern in which `*` stands for any text; nothing else is special.
-fn matches_stars(pattern: &str, text: &str) -> bool {
+pub(super) fn matches_stars(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

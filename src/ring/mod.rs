@@ -3,12 +3,16 @@
 
 mod catalogue;
 mod expand;
+mod holds;
 mod policy;
 mod resolved;
+mod rotation;
 mod share;
 
 pub use catalogue::{Catalogue, CatalogueEntry};
 pub use expand::{DropReason, Dropped};
+pub use holds::{Hold, HoldKind, holds};
 pub use policy::{PoolPolicy, Rule, Violation};
 pub use resolved::{ResolvedRing, RingError, RingInput, RingMember};
+pub use rotation::{Rotation, assign};
 pub use share::{ShareNode, configured_shares, lead_of};

@@ -1,18 +1,78 @@
 //! Policy rules, applied to resolved members: on canonical models in one case, whatever spelling or way brought them in.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{CatalogueEntry, resolved::RingMember};
-use crate::settings::{Family, PlanMeaning, Settings};
-use crate::vocabulary::{HomeId, PoolId};
+use crate::settings::{Family, NeverRule, PlanMeaning, Settings};
+use crate::vocabulary::{HomeId, ModelId, PoolId, Tier};
 
-/// The rules that hold for one pool, compiled.
+/// A rule that names models, compiled.
+#[derive(Debug)]
+struct Named {
+    /// Models it names.
+    model: GlobMatcher,
+    /// Pools it holds for.
+    pools: GlobMatcher,
+    /// The tier it holds for; `None` is every tier.
+    tier: Option<Tier>,
+    /// Why.
+    reason: String,
+    /// Settings key of the rule.
+    key: String,
+}
+
+/// Every rule of the settings that names models, compiled once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PolicyBook {
+    /// `policy.never`.
+    never: Vec<Arc<Named>>,
+    /// `policy.never_lead`.
+    never_lead: Vec<Arc<Named>>,
+    /// `policy.not_in_tier`.
+    not_in_tier: Vec<Arc<Named>>,
+}
+
+impl PolicyBook {
+    /// The rules of some settings.
+    pub(super) fn new(settings: &Settings) -> Self {
+        let policy = &settings.policy;
+        let never = |rules: &[NeverRule], name: &str| compile(rules.iter().map(|rule| (rule, None)), name);
+        let in_tier = policy.not_in_tier.iter().map(|rule| (&rule.never, Some(rule.tier)));
+        Self {
+            never: never(&policy.never, "never"),
+            never_lead: never(&policy.never_lead, "never_lead"),
+            not_in_tier: compile(in_tier, "not_in_tier"),
+        }
+    }
+}
+
+/// Compiles rules; settings have validated their patterns.
+fn compile<'a>(rules: impl Iterator<Item = (&'a NeverRule, Option<Tier>)>, name: &str) -> Vec<Arc<Named>> {
+    let named = |(i, (rule, tier)): (usize, (&NeverRule, Option<Tier>))| {
+        Some(Arc::new(Named {
+            model: glob(&dashed(&rule.model))?,
+            pools: glob(&rule.pools)?,
+            tier,
+            reason: rule.reason.clone().unwrap_or_default(),
+            key: format!("policy.{name}[{i}]"),
+        }))
+    };
+    rules.enumerate().filter_map(named).collect()
+}
+
+/// The rules that hold for one pool.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent rules, each named")]
 pub struct PoolPolicy {
-    /// Models never used here, with the reason and the settings key of the rule.
-    never: Vec<(GlobMatcher, String, String)>,
+    /// Models never used here.
+    never: Vec<Arc<Named>>,
     /// Models that may not lead here.
-    never_lead: Vec<(GlobMatcher, String, String)>,
+    never_lead: Vec<Arc<Named>>,
+    /// Models not used in pools of this tier.
+    not_in_tier: Vec<Arc<Named>>,
     /// Homes that may be used; empty means any.
     only_homes: Vec<HomeId>,
     /// Whether members must sit on plan homes.
@@ -23,6 +83,23 @@ pub struct PoolPolicy {
     needs_tools: bool,
     /// Smallest context window accepted.
     min_context: Option<u64>,
+    /// Whether the pool may have one member only.
+    is_unpooled: bool,
+    /// The pool whose vendors no member may share.
+    vendors: Option<VendorRule>,
+    /// Settings key of the pool's own rule.
+    pool_key: String,
+}
+
+/// A checker pool against the pool it checks.
+#[derive(Debug, Clone)]
+pub(super) struct VendorRule {
+    /// The pool that is checked.
+    pub(super) other: PoolId,
+    /// The vendors of its members; `None` stands for one that is not known.
+    pub(super) taken: BTreeSet<Option<String>>,
+    /// Canonical model → vendor.
+    pub(super) of: Arc<BTreeMap<ModelId, String>>,
 }
 
 /// Which rule was broken.
@@ -32,6 +109,8 @@ pub enum Rule {
     Never,
     /// `policy.never_lead`.
     NeverLead,
+    /// `policy.not_in_tier`.
+    NotInTier,
     /// `policy.only_homes`.
     OnlyHomes,
     /// `plan_meaning: plan_home`.
@@ -42,6 +121,10 @@ pub enum Rule {
     NeedsTools,
     /// `min_context`.
     MinContext,
+    /// `unpooled`.
+    Unpooled,
+    /// `different_vendor_from`.
+    DifferentVendor,
 }
 
 impl Rule {
@@ -50,11 +133,14 @@ impl Rule {
         match self {
             Self::Never => "never use this model",
             Self::NeverLead => "this model never leads",
+            Self::NotInTier => "not in a pool of this tier",
             Self::OnlyHomes => "only the named homes",
             Self::PlanHome => "members of a plan pool sit on plan homes",
             Self::OpenFamily => "open weights only",
             Self::NeedsTools => "members call tools",
             Self::MinContext => "smallest context window",
+            Self::Unpooled => "one member only",
+            Self::DifferentVendor => "another vendor than the pool it checks",
         }
     }
 }
@@ -72,99 +158,162 @@ pub struct Violation {
     pub member: RingMember,
 }
 
+/// What the policy says of one member.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    /// Rules it breaks: rule, settings key, detail.
+    pub(super) broken: Vec<(Rule, String, String)>,
+    /// Rules that cannot be judged for want of a fact.
+    pub(super) open: Vec<Rule>,
+}
+
 impl PoolPolicy {
     /// The rules for one pool.
-    pub fn for_pool(settings: &Settings, pool: &PoolId) -> Self {
+    pub(super) fn for_pool(settings: &Settings, book: &PolicyBook, pool: &PoolId, vendors: Option<VendorRule>) -> Self {
         let rule = settings.pool_rule(pool);
         let meaning = rule.and_then(|rule| rule.plan_meaning).unwrap_or(settings.policy.plan_meaning);
         let family = rule.and_then(|rule| rule.family).unwrap_or(settings.policy.family);
-        let compile = |rules: &[crate::settings::NeverRule], key: &str| {
-            rules
-                .iter()
-                .enumerate()
-                .filter(|(_, rule)| matches(&rule.pools, pool.as_str()))
-                .filter_map(|(i, rule)| {
-                    let matcher = glob(&rule.model)?;
-                    Some((matcher, rule.reason.clone().unwrap_or_default(), format!("policy.{key}[{i}]")))
-                })
-                .collect()
+        let tier = settings.tier_of(pool).0;
+        let of = |rules: &[Arc<Named>]| -> Vec<Arc<Named>> {
+            let holds =
+                |rule: &&Arc<Named>| rule.tier.is_none_or(|named| named == tier) && rule.pools.is_match(pool.as_str());
+            rules.iter().filter(holds).cloned().collect()
         };
+        let index = rule.and_then(|rule| settings.pools.iter().position(|known| known.line == rule.line));
         Self {
-            never: compile(&settings.policy.never, "never"),
-            never_lead: compile(&settings.policy.never_lead, "never_lead"),
+            never: of(&book.never),
+            never_lead: of(&book.never_lead),
+            not_in_tier: of(&book.not_in_tier),
             only_homes: settings.policy.only_homes.clone(),
             plan_homes_only: meaning == PlanMeaning::PlanHome && pool.as_str().ends_with("-plan"),
             open_only: family == Family::Open,
             needs_tools: rule.is_some_and(|rule| rule.needs_tools),
             min_context: rule.and_then(|rule| rule.min_context),
+            is_unpooled: rule.is_some_and(|rule| rule.unpooled),
+            vendors,
+            pool_key: index.map_or_else(|| "pools".to_owned(), |index| format!("pools[{index}]")),
         }
     }
 
     /// The rules a model outside the pool would break if it joined under a target: what is true of members is asked of
-    /// candidates before they are named.
+    /// candidates before they are named. A rule that cannot be judged keeps a candidate out as well.
     pub fn broken_by_candidate(&self, candidate: &RingMember, entry: Option<&CatalogueEntry>) -> Vec<(Rule, String)> {
-        self.broken_by(candidate, entry).into_iter().map(|(rule, _, detail)| (rule, detail)).collect()
+        let judged = self.judge(candidate, entry);
+        let open = judged.open.into_iter().map(|rule| (rule, "a fact that the rule needs is not known".to_owned()));
+        judged.broken.into_iter().map(|(rule, _, detail)| (rule, detail)).chain(open).collect()
     }
 
-    /// The rules a member breaks. Of a capability only a known shortfall counts; of openness an unknown one does too,
-    /// because a pool of open weights that holds an unknown model is no pool of open weights.
-    pub(super) fn broken_by(&self, member: &RingMember, entry: Option<&CatalogueEntry>) -> Vec<(Rule, String, String)> {
-        let mut broken = Vec::new();
-        if let Some((_, reason, key)) = named_in(&self.never, member) {
-            broken.push((Rule::Never, key.clone(), with_reason("the policy names this model", reason)));
-        }
+    /// Whether the pool may have one member only, and the settings key that says so.
+    pub(super) fn unpooled(&self) -> Option<String> {
+        self.is_unpooled.then(|| format!("{}.unpooled", self.pool_key))
+    }
+
+    /// What the rules say of a member. A fact that is not known breaks no rule and fulfils none.
+    pub(super) fn judge(&self, member: &RingMember, entry: Option<&CatalogueEntry>) -> Judged {
+        let mut judged = Judged::default();
+        self.judge_names(member, &mut judged);
         if !self.only_homes.is_empty() && !self.only_homes.contains(&member.key.home) {
-            broken.push((Rule::OnlyHomes, "policy.only_homes".to_owned(), "its home is not among them".to_owned()));
+            let detail = "its home is not among them".to_owned();
+            judged.broken.push((Rule::OnlyHomes, "policy.only_homes".to_owned(), detail));
         }
-        if self.plan_homes_only && !member.on_plan_home {
+        if self.plan_homes_only && !member.has_home() {
+            judged.open.push(Rule::PlanHome);
+        } else if self.plan_homes_only && !member.on_plan_home {
             let detail = "its home is not a plan home (billing is not flat)".to_owned();
-            broken.push((Rule::PlanHome, "policy.plan_meaning".to_owned(), detail));
+            judged.broken.push((Rule::PlanHome, "policy.plan_meaning".to_owned(), detail));
         }
-        if self.open_only && entry.and_then(|entry| entry.open_weights) != Some(true) {
-            broken.push((
-                Rule::OpenFamily,
-                "policy.family".to_owned(),
-                "its weights are not known to be open".to_owned(),
-            ));
+        self.judge_capabilities(entry, &mut judged);
+        self.judge_vendor(member, &mut judged);
+        judged
+    }
+
+    /// The rules that name models.
+    fn judge_names(&self, member: &RingMember, judged: &mut Judged) {
+        for (rule, named) in [(Rule::Never, &self.never), (Rule::NotInTier, &self.not_in_tier)] {
+            if let Some(found) = named_in(named, member) {
+                let detail = with_reason("the policy names this model", &found.reason);
+                judged.broken.push((rule, found.key.clone(), detail));
+            }
         }
-        if self.needs_tools && entry.and_then(|entry| entry.tools) == Some(false) {
-            broken.push((Rule::NeedsTools, "pools".to_owned(), "it does not call tools".to_owned()));
+    }
+
+    /// The rules on what a model is and can do, by the catalogue.
+    fn judge_capabilities(&self, entry: Option<&CatalogueEntry>, judged: &mut Judged) {
+        if self.open_only {
+            match entry.and_then(|entry| entry.open_weights) {
+                Some(true) => {}
+                Some(false) => {
+                    let detail = "its weights are not published".to_owned();
+                    judged.broken.push((Rule::OpenFamily, "policy.family".to_owned(), detail));
+                }
+                None => judged.open.push(Rule::OpenFamily),
+            }
         }
-        if let (Some(least), Some(context)) = (self.min_context, entry.and_then(|entry| entry.context))
-            && context < least
-        {
-            broken.push((
-                Rule::MinContext,
-                "pools".to_owned(),
-                format!("its context is {context} tokens, {least} needed"),
-            ));
+        if self.needs_tools {
+            match entry.and_then(|entry| entry.tools) {
+                Some(true) => {}
+                Some(false) => {
+                    let key = format!("{}.needs_tools", self.pool_key);
+                    judged.broken.push((Rule::NeedsTools, key, "it does not call tools".to_owned()));
+                }
+                None => judged.open.push(Rule::NeedsTools),
+            }
         }
-        broken
+        if let Some(least) = self.min_context {
+            match entry.and_then(|entry| entry.context) {
+                Some(context) if context < least => {
+                    let detail = format!("its context is {context} tokens, {least} needed");
+                    judged.broken.push((Rule::MinContext, format!("{}.min_context", self.pool_key), detail));
+                }
+                Some(_) => {}
+                None => judged.open.push(Rule::MinContext),
+            }
+        }
+    }
+
+    /// The rule that a checker shares no vendor with what it checks.
+    fn judge_vendor(&self, member: &RingMember, judged: &mut Judged) {
+        let Some(rule) = &self.vendors else { return };
+        match rule.of.get(&member.key.model) {
+            Some(vendor) if rule.taken.contains(&Some(vendor.clone())) => {
+                let detail = format!("its vendor {vendor} also has a member in {}", rule.other);
+                let key = format!("{}.different_vendor_from", self.pool_key);
+                judged.broken.push((Rule::DifferentVendor, key, detail));
+            }
+            Some(_) if !rule.taken.contains(&None) => {}
+            _ => judged.open.push(Rule::DifferentVendor),
+        }
     }
 
     /// The rule that keeps a member from leading, if one does.
     pub(super) fn forbids_lead(&self, member: &RingMember) -> Option<(String, String)> {
         named_in(&self.never_lead, member)
-            .map(|(_, reason, key)| (key.clone(), with_reason("the policy names this model", reason)))
+            .map(|rule| (rule.key.clone(), with_reason("the policy names this model", &rule.reason)))
     }
 }
 
-/// The first of some rules whose pattern matches a member: by its canonical model or by the id as written.
-fn named_in<'a>(
-    rules: &'a [(GlobMatcher, String, String)],
-    member: &RingMember,
-) -> Option<&'a (GlobMatcher, String, String)> {
-    let written = member.target.model.to_lowercase();
+/// The first of some rules whose pattern matches a member: by its canonical model, by the id as written, by the family of either.
+fn named_in<'a>(rules: &'a [Arc<Named>], member: &RingMember) -> Option<&'a Named> {
+    if rules.is_empty() {
+        return None;
+    }
+    let written = dashed(&member.target.model);
     let tail = written.rsplit('/').next().unwrap_or_default().to_owned();
-    let names = [member.key.model.as_str().to_lowercase(), written, tail];
-    rules
-        .iter()
-        .find(|(matcher, ..)| names.iter().any(|name| spellings(name).iter().any(|name| matcher.is_match(name))))
+    let names = [dashed(member.key.model.as_str()), written, tail];
+    let families: Vec<String> = names.iter().map(|name| family(name)).collect();
+    let is_named = |rule: &&Named| names.iter().chain(&families).any(|name| rule.model.is_match(name));
+    rules.iter().map(Arc::as_ref).find(is_named)
 }
 
-/// A name and the same with dots as dashes: hosts spell versions either way.
-fn spellings(name: &str) -> [String; 2] {
-    [name.to_owned(), name.replace('.', "-")]
+/// A name or pattern in lower case with dots as dashes: hosts spell versions either way, and so do people who write rules.
+fn dashed(name: &str) -> String {
+    name.to_lowercase().replace('.', "-")
+}
+
+/// The family of a name: its words that are no version.
+fn family(name: &str) -> String {
+    let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    name.split('-').filter(|word| !is_version(word)).collect::<Vec<_>>().join("-")
 }
 
 /// A sentence fragment with the reason in brackets, if there is one.
@@ -172,12 +321,7 @@ fn with_reason(text: &str, reason: &str) -> String {
     if reason.is_empty() { text.to_owned() } else { format!("{text} ({reason})") }
 }
 
-/// Compiles a pattern for lower-case names; settings have validated it.
+/// Compiles a pattern; settings have validated it.
 fn glob(pattern: &str) -> Option<GlobMatcher> {
-    GlobBuilder::new(&pattern.to_lowercase()).build().ok().map(|glob| glob.compile_matcher())
-}
-
-/// Whether a text matches a pattern.
-fn matches(pattern: &str, text: &str) -> bool {
-    GlobBuilder::new(pattern).build().is_ok_and(|glob| glob.compile_matcher().is_match(text))
+    GlobBuilder::new(pattern).build().ok().map(|glob| glob.compile_matcher())
 }

@@ -1,7 +1,7 @@
 //! Configured shares through nested groups (methods §16.1): the product of `weight / sum of weights` down the tree; an ordered
 //! group gives everything to its first member.
 
-use crate::vocabulary::Selection;
+use crate::vocabulary::{PoolId, Selection};
 
 /// A pool as a tree of groups with leaves by index.
 #[derive(Debug, Clone, PartialEq)]
@@ -10,6 +10,8 @@ pub enum ShareNode {
     Leaf(usize),
     /// A group with its own selection.
     Group {
+        /// The route it stands for; tiers of one route share it.
+        route: PoolId,
         /// How it picks.
         selection: Selection,
         /// Children with their weights, in order.
@@ -22,11 +24,37 @@ impl ShareNode {
     pub fn retain(self, keep: &impl Fn(usize) -> bool) -> Option<Self> {
         match self {
             Self::Leaf(i) => keep(i).then_some(Self::Leaf(i)),
-            Self::Group { selection, children } => {
+            Self::Group { route, selection, children } => {
                 let children: Vec<_> =
                     children.into_iter().filter_map(|(child, weight)| Some((child.retain(keep)?, weight))).collect();
-                (!children.is_empty()).then_some(Self::Group { selection, children })
+                (!children.is_empty()).then_some(Self::Group { route, selection, children })
             }
+        }
+    }
+
+    /// The tree with its leaves numbered anew.
+    pub fn renumber(&mut self, number: &impl Fn(usize) -> usize) {
+        match self {
+            Self::Leaf(i) => *i = number(*i),
+            Self::Group { children, .. } => children.iter_mut().for_each(|(child, _)| child.renumber(number)),
+        }
+    }
+
+    /// The first group that spreads work by weight, on the way of first children from the root: its children with their
+    /// weights. `None` when none does.
+    pub fn rotating(&self) -> Option<&[(Self, f64)]> {
+        match self {
+            Self::Leaf(_) => None,
+            Self::Group { selection: Selection::Ordered, children, .. } => children.first()?.0.rotating(),
+            Self::Group { children, .. } => Some(children),
+        }
+    }
+
+    /// The index of the first leaf.
+    pub fn first_leaf(&self) -> Option<usize> {
+        match self {
+            Self::Leaf(i) => Some(*i),
+            Self::Group { children, .. } => children.first()?.0.first_leaf(),
         }
     }
 }
@@ -42,15 +70,17 @@ pub fn configured_shares(tree: &ShareNode, leaves: usize) -> Vec<f64> {
 fn spread(node: &ShareNode, share: f64, shares: &mut [f64]) {
     match node {
         ShareNode::Leaf(i) => shares[*i] += share,
-        ShareNode::Group { selection: Selection::Ordered, children } => {
+        ShareNode::Group { selection: Selection::Ordered, children, .. } => {
             if let Some((first, _)) = children.first() {
                 spread(first, share, shares);
             }
         }
         ShareNode::Group { children, .. } => {
-            let total: f64 = children.iter().map(|(_, weight)| weight).sum();
+            // Weights are finite, their sum may not be: dividing first keeps every share in 0 to 1.
+            let largest = children.iter().map(|(_, weight)| *weight).fold(f64::MIN_POSITIVE, f64::max);
+            let total: f64 = children.iter().map(|(_, weight)| weight / largest).sum();
             for (child, weight) in children {
-                spread(child, share * weight / total, shares);
+                spread(child, share * (weight / largest) / total, shares);
             }
         }
     }

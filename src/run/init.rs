@@ -261,7 +261,7 @@ fn homes(file: &mut String, fleet: &FleetConfig) -> anyhow::Result<()> {
         .flat_map(|route| &route.targets)
         .filter_map(|target| match &target.kind {
             TargetKind::Model(target) => Some(target.provider.to_string()),
-            TargetKind::Pool { .. } => None,
+            TargetKind::Pool { .. } | TargetKind::Unreadable(_) => None,
         })
         .collect();
     if providers.is_empty() {

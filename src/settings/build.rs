@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use crate::vocabulary::{Digest, HomeId, ProviderId, Tier};
+use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, Tier};
 
 use super::kind::{instant, zone};
 use super::reader::Reader;
@@ -13,7 +13,7 @@ use super::written::Written;
 use super::yaml::Fault;
 use super::{
     Billing, ConfigPaths, DataPaths, Family, Home, Issues, MaxAges, NeverRule, PlanMeaning, Policy, PoolRule, Settings,
-    Thresholds, TierSettings, glob, rules,
+    Thresholds, TierRule, TierSettings, glob, rules,
 };
 
 /// The settings a file writes, with defaults for the rest, checked against each other.
@@ -55,9 +55,18 @@ pub(super) fn settings(text: &str, path: &str, body: &str, written: Written) -> 
 
 /// Where the config is.
 fn config(group: &Reader) -> ConfigPaths {
+    let path = |name| group.optional_text(name).map(PathBuf::from);
+    let paths = |name| group.optional_ids(name).unwrap_or_default().into_iter().map(PathBuf::from).collect();
     ConfigPaths {
         opencode: group.text("opencode").into(),
-        openchamber: group.optional_text("openchamber").map(Into::into),
+        layers: paths("layers"),
+        content: path("content"),
+        overrides: path("overrides"),
+        openchamber: path("openchamber"),
+        omo: paths("omo"),
+        litellm: path("litellm"),
+        ccr: path("ccr"),
+        scheduler: path("scheduler"),
     }
 }
 
@@ -132,6 +141,8 @@ fn pool_rule(group: &Reader) -> Result<PoolRule, Fault> {
         min_context: group.optional_whole("min_context").map(u64::from),
         plan_meaning: group.optional_text("plan_meaning").map(plan_meaning),
         family: group.optional_text("family").map(family),
+        unpooled: group.flag("unpooled"),
+        different_vendor_from: group.optional_text("different_vendor_from").map(PoolId::new),
     })
 }
 
@@ -140,6 +151,7 @@ fn policy(group: &Reader, pools: &[PoolRule]) -> Result<Policy, Fault> {
     let mut policy = Policy {
         never: never_rules(group, "never")?,
         never_lead: never_rules(group, "never_lead")?,
+        not_in_tier: tier_rules(group)?,
         only_homes: group.optional_ids("only_homes").unwrap_or_default().into_iter().map(HomeId::new).collect(),
         family: family(group.text("family")),
         plan_meaning: plan_meaning(group.text("plan_meaning")),
@@ -162,15 +174,32 @@ fn never_rules(policy: &Reader, name: &str) -> Result<Vec<NeverRule>, Fault> {
     policy.items(name).iter().map(rule).collect()
 }
 
+/// The rules that keep models out of tiers.
+fn tier_rules(policy: &Reader) -> Result<Vec<TierRule>, Fault> {
+    let tiers = policy.items("not_in_tier");
+    let tiers = tiers.iter().map(|group| group.required_text("tier").map(tier)).collect::<Result<Vec<_>, _>>()?;
+    let never = never_rules(policy, "not_in_tier")?;
+    Ok(tiers.into_iter().zip(never).map(|(tier, never)| TierRule { tier, never }).collect())
+}
+
 /// Digest of what the policy means: layout, comments, lines and the order of `only_homes` do not enter it.
 fn policy_digest(policy: &Policy, pools: &[PoolRule]) -> Digest {
     let never = |rules: &[NeverRule]| -> Json {
         rules.iter().map(|rule| json!({ "model": rule.model, "pools": rule.pools, "reason": rule.reason })).collect()
     };
+    let not_in_tier: Json = policy
+        .not_in_tier
+        .iter()
+        .map(|rule| {
+            let never = &rule.never;
+            json!({ "tier": rule.tier, "model": never.model, "pools": never.pools, "reason": never.reason })
+        })
+        .collect();
     let only_homes: BTreeSet<&str> = policy.only_homes.iter().map(HomeId::as_str).collect();
     Digest::of_json(&json!({
         "never": never(&policy.never),
         "never_lead": never(&policy.never_lead),
+        "not_in_tier": not_in_tier,
         "only_homes": only_homes,
         "family": family_word(policy.family),
         "plan_meaning": plan_word(policy.plan_meaning),
@@ -193,6 +222,8 @@ fn rule_json(rule: &PoolRule) -> Json {
         "min_context": rule.min_context,
         "plan_meaning": rule.plan_meaning.map(plan_word),
         "family": rule.family.map(family_word),
+        "unpooled": rule.unpooled,
+        "different_vendor_from": rule.different_vendor_from,
     })
 }
 

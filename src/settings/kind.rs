@@ -40,6 +40,8 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// A list of ids.
     Ids,
+    /// A list of paths.
+    Paths,
 }
 
 impl fmt::Display for Kind {
@@ -59,6 +61,7 @@ impl fmt::Display for Kind {
             Self::Repository => f.write_str("owner/name"),
             Self::Word(words) => write!(f, "one of {}", words.join(", ")),
             Self::Ids => f.write_str("a list of ids"),
+            Self::Paths => f.write_str("a list of paths"),
         }
     }
 }
@@ -87,7 +90,11 @@ impl Kind {
             Value::Number(number) => self.holds_number(*number),
             Value::Text(text) => self.holds_text(text),
             Value::Flag(_) => self == Self::Flag,
-            Value::List(items) => self == Self::Ids && items.iter().all(is_id),
+            Value::List(items) => match self {
+                Self::Ids => items.iter().all(is_id),
+                Self::Paths => items.iter().all(is_path),
+                _ => false,
+            },
             Value::Nothing | Value::Group(_) => false,
         }
     }
@@ -122,6 +129,11 @@ impl Kind {
             _ => false,
         }
     }
+}
+
+/// Whether a list item is a path.
+pub(super) fn is_path(node: &Node) -> bool {
+    matches!(&node.value, Value::Text(text) if Kind::Path.holds_text(text))
 }
 
 /// An instant of RFC 3339, in UTC.

@@ -9,7 +9,7 @@ mod reference;
 mod rules;
 mod thresholds;
 mod written;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -77,8 +77,22 @@ pub struct Settings {
 pub struct ConfigPaths {
     /// The canonical opencode file: unreadable is fatal.
     pub opencode: PathBuf,
+    /// Further opencode files or folders, lowest first; where the canonical file stands among them, else below it.
+    pub layers: Vec<PathBuf>,
+    /// A file with what the content variable holds: the highest layer.
+    pub content: Option<PathBuf>,
+    /// The user's `route-overrides.json`.
+    pub overrides: Option<PathBuf>,
     /// `OpenChamber`'s `routing.json`; `None` when the fleet has none.
     pub openchamber: Option<PathBuf>,
+    /// oh-my-openagent files, lowest first.
+    pub omo: Vec<PathBuf>,
+    /// `LiteLLM` `config.yaml`.
+    pub litellm: Option<PathBuf>,
+    /// claude-code-router `config.json`.
+    pub ccr: Option<PathBuf>,
+    /// Jobs of opencode-scheduler: one file, or a folder.
+    pub scheduler: Option<PathBuf>,
 }
 
 /// Where the data is; paths relative to the workspace. `None` is "not configured".
@@ -178,6 +192,10 @@ pub struct PoolRule {
     pub plan_meaning: Option<PlanMeaning>,
     /// Which weights it accepts; the policy's where not set.
     pub family: Option<Family>,
+    /// It has one member only.
+    pub unpooled: bool,
+    /// The pool whose vendors none of its members may share.
+    pub different_vendor_from: Option<PoolId>,
 }
 
 /// A model that must not be used, and where.
@@ -193,6 +211,15 @@ pub struct NeverRule {
     pub line: usize,
 }
 
+/// A model that must not be used in the pools of a tier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TierRule {
+    /// The tier.
+    pub tier: Tier,
+    /// The model, the pools of that tier it applies to, and why.
+    pub never: NeverRule,
+}
+
 /// What may be in which pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
@@ -200,6 +227,8 @@ pub struct Policy {
     pub never: Vec<NeverRule>,
     /// Models that may be members and never lead: globs on the canonical model.
     pub never_lead: Vec<NeverRule>,
+    /// Models that are not used in the pools of a tier.
+    pub not_in_tier: Vec<TierRule>,
     /// Homes that may be used; empty means every home of the settings.
     pub only_homes: Vec<HomeId>,
     /// Which weights are accepted by default.
@@ -271,6 +300,13 @@ impl Settings {
     fn rule_index(&self, pool: &PoolId) -> Option<usize> {
         let id = pool.as_str();
         self.pools.iter().zip(&self.pool_globs).position(|(rule, glob)| rule.pattern == id || glob.is_match(id))
+    }
+
+    /// The tier of a pool and whether it is assumed: its rule's; else, for a plan variant, its base pool's; else workhorse.
+    pub fn tier_of(&self, pool: &PoolId) -> (Tier, bool) {
+        let of = |pool: &PoolId| self.pool_rule(pool).and_then(|rule| rule.tier);
+        let base = || pool.as_str().strip_suffix("-plan").and_then(|base| of(&PoolId::new(base)));
+        of(pool).or_else(base).map_or((Tier::Workhorse, true), |tier| (tier, false))
     }
 
     /// The home of a provider.

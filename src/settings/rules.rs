@@ -45,6 +45,8 @@ pub(super) fn check(settings: &Settings, written: &Written) -> Result<(), Fault>
     check_pool_rules(settings)?;
     check_never("never", &settings.policy.never)?;
     check_never("never_lead", &settings.policy.never_lead)?;
+    check_tier_rules(settings)?;
+    check_vendor_rules(settings, written)?;
     check_only_homes(settings, written)?;
     check_outputs(settings, written)
 }
@@ -91,6 +93,34 @@ fn check_never(name: &str, rules: &[NeverRule]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// A model stands once for the same tier and pools.
+fn check_tier_rules(settings: &Settings) -> Result<(), Fault> {
+    let mut seen = BTreeMap::new();
+    for (index, rule) in settings.policy.not_in_tier.iter().enumerate() {
+        let never = &rule.never;
+        if let Some(first) = seen.insert((rule.tier, &never.model, &never.pools), never.line) {
+            let message = format!(
+                "\"policy.not_in_tier[{index}]\" lists {} for the same tier and pools a second time (first on line {first})",
+                quoted(&never.model)
+            );
+            return Err(Fault::new(never.line, message));
+        }
+    }
+    Ok(())
+}
+
+/// A pool cannot differ from its own vendors.
+fn check_vendor_rules(settings: &Settings, written: &Written) -> Result<(), Fault> {
+    for (index, rule) in settings.pools.iter().enumerate() {
+        if let Some(other) = rule.different_vendor_from.as_ref().filter(|other| other.as_str() == rule.pattern) {
+            let key = format!("pools[{index}].different_vendor_from");
+            let message = format!("\"{key}\" names the pool itself: {}", quoted(other.as_str()));
+            return Err(Fault::new(written.line(&[&key]), message));
+        }
+    }
+    Ok(())
+}
+
 /// Only homes that exist may be allowed.
 fn check_only_homes(settings: &Settings, written: &Written) -> Result<(), Fault> {
     for (index, home) in settings.policy.only_homes.iter().enumerate() {
@@ -129,8 +159,15 @@ fn check_outputs(settings: &Settings, written: &Written) -> Result<(), Fault> {
 fn inputs(settings: &Settings) -> Vec<(&'static str, &Path)> {
     let (config, data) = (&settings.config, &settings.data);
     let mut paths = vec![("", Path::new(&settings.path)), ("config.opencode", &config.opencode)];
+    paths.extend(config.layers.iter().map(|path| ("config.layers", path.as_path())));
+    paths.extend(config.omo.iter().map(|path| ("config.omo", path.as_path())));
     let optional = [
+        ("config.content", &config.content),
+        ("config.overrides", &config.overrides),
         ("config.openchamber", &config.openchamber),
+        ("config.litellm", &config.litellm),
+        ("config.ccr", &config.ccr),
+        ("config.scheduler", &config.scheduler),
         ("data.market", &data.market),
         ("data.catalogues", &data.catalogues),
         ("data.retirements", &data.retirements),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::vocabulary::Tier;
 
-use super::kind::{Kind, is_id_text, nearest};
+use super::kind::{Kind, is_id_text, is_path, nearest};
 use super::reference::{self, Key};
 use super::yaml::{Fault, Node, Value, quoted};
 
@@ -87,22 +87,29 @@ impl Written {
     /// Takes a value of the kind the reference demands.
     fn take_value(&mut self, key: &Key, shown: &str, node: &Node) -> Result<(), Fault> {
         let complaint = |why: String| Fault::new(node.line, format!("{} {why}", quoted(shown)));
-        if let (Value::List(items), Kind::Ids) = (&node.value, key.kind) {
+        if let (Value::List(items), Kind::Ids | Kind::Paths) = (&node.value, key.kind) {
             check_length(shown, node.line, items)?;
-            self.take_ids(shown, items)?;
+            self.take_items(shown, key.kind, items)?;
         }
         key.kind.accept(&node.value).map_err(complaint)?;
         self.values.insert(shown.to_owned(), node.value.clone());
         Ok(())
     }
 
-    /// Notes the lines of a list of ids; each must be an id and stand there once.
-    fn take_ids(&mut self, shown: &str, items: &[Node]) -> Result<(), Fault> {
+    /// Notes the lines of a list of ids or paths; each must be one and stand there once.
+    fn take_items(&mut self, shown: &str, kind: Kind, items: &[Node]) -> Result<(), Fault> {
+        let wanted = match kind {
+            Kind::Paths => "a path",
+            _ => "an id without blanks, \"/\" and \"#\"",
+        };
         for (index, item) in items.iter().enumerate() {
             let name = format!("{shown}[{index}]");
-            if !matches!(&item.value, Value::Text(text) if is_id_text(text)) {
-                let message =
-                    format!("{} must be an id without blanks, \"/\" and \"#\", not {}", quoted(&name), item.value);
+            let fits = match &item.value {
+                Value::Text(text) if kind == Kind::Ids => is_id_text(text),
+                _ => kind == Kind::Paths && is_path(item),
+            };
+            if !fits {
+                let message = format!("{} must be {wanted}, not {}", quoted(&name), item.value);
                 return Err(Fault::new(item.line, message));
             }
             if items[..index].iter().any(|other| other.value == item.value) {

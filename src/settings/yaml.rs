@@ -9,32 +9,32 @@ use serde_saphyr::{MessageFormatter, Spanned, UserMessageFormatter};
 
 /// What is wrong, as a fragment, and on which line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// Line in the whole file, counted from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// A lower-case fragment of one line.
-    pub(super) message: String,
+    pub(crate) message: String,
 }
 
 impl Fault {
     /// A fault at a line.
-    pub(super) fn new(line: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn new(line: usize, message: impl Into<String>) -> Self {
         Self { line, message: message.into() }
     }
 }
 
 /// A value and the line it begins on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Line in the whole file, counted from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// The value.
-    pub(super) value: Value,
+    pub(crate) value: Value,
 }
 
 /// A YAML value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// Nothing after the colon.
     Nothing,
     /// `true` or `false`.
@@ -63,14 +63,14 @@ impl fmt::Display for Value {
 }
 
 /// Outside text for a message: in quotes, on one line, control and format characters escaped, at most 60 characters.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let cut: String = text.chars().take(60).collect();
     let rest = if cut.len() < text.len() { "…" } else { "" };
     format!("{:?}", format!("{cut}{rest}"))
 }
 
 /// The tree of some YAML whose first line is line `offset + 1` of the file.
-pub(super) fn parse(yaml: &str, offset: usize) -> Result<Node, Fault> {
+pub(crate) fn parse(yaml: &str, offset: usize) -> Result<Node, Fault> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         merge_keys: MergeKeyPolicy::AsOrdinary,

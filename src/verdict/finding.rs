@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Sentence, Verdict};
-use crate::vocabulary::{CheckId, Place, PoolId, SourceId};
+use crate::vocabulary::{CheckId, Digest, Place, PoolId, SourceId};
 
 /// What a number counts. Each unit has a fixed number of decimals in every output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -331,6 +331,8 @@ pub struct Finding {
     pub intent: Option<Intent>,
     /// Why no proposal follows although a change was asked for.
     pub held: Option<String>,
+    /// Digest of the definition it was found in, as the ring and the proposal carry it.
+    pub subtree: Option<Digest>,
 }
 
 impl Finding {
@@ -358,6 +360,7 @@ impl Finding {
             sources: Vec::new(),
             intent: None,
             held: None,
+            subtree: None,
         }
     }
 }

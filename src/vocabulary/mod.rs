@@ -2,6 +2,7 @@
 //! Nothing here reads a file, knows the clock or depends on another room.
 
 mod digest;
+mod fleet;
 mod ids;
 mod known;
 mod place;
@@ -9,6 +10,7 @@ mod quota;
 mod rows;
 
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
+pub use fleet::{ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, ProviderRule, RouteOverride, TuningNote};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use place::{ConfigFile, Place};

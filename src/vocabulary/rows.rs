@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
 
-use super::{ConfigFile, Digest, Effort, HomeId, Place, PoolId, ProviderId, SourceId, TargetRef, WindowRemark};
+use super::{
+    ConfigFile, ConfigModel, Digest, Effort, HomeId, Layer, Place, PoolFormat, PoolId, ProviderId, ProviderRule,
+    RouteOverride, SourceId, TargetRef, TuningNote, WindowRemark,
+};
 
 /// A row that was not used: where it stands and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,9 +159,11 @@ pub struct WeightDef {
     pub place: Place,
 }
 
-/// One entry of `budgets`: only its place matters here, the allowances are the router's business.
+/// One entry of `budgets`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
+    /// The allowances as written; keeping them is the router's business.
+    pub raw: Value,
     /// Where it stands.
     pub place: Place,
 }
@@ -175,6 +180,8 @@ pub enum TargetKind {
         /// `#variant` on the reference.
         variant: Option<String>,
     },
+    /// Text whose model cannot be told without resolving it (`{env:}`, `{file:}`, a reference without a provider); as written.
+    Unreadable(String),
 }
 
 /// One entry of a route's `targets`.
@@ -186,6 +193,12 @@ pub struct RouteTarget {
     pub default_variant: Option<String>,
     /// End of the membership, epoch milliseconds.
     pub until_ms: Option<i64>,
+    /// Weight stated on the entry itself, where the format does so.
+    pub weight: Option<f64>,
+    /// Tier inside the pool, lowest first, where the format has tiers: a higher one is used when the lower has nobody left.
+    pub order: Option<i64>,
+    /// Whether it is a fallback: used only when what stands before it failed.
+    pub is_fallback: bool,
     /// The JSON pointer of this entry.
     pub pointer: String,
     /// Where it stands.
@@ -199,6 +212,8 @@ pub struct RouteTarget {
 pub struct RouteDef {
     /// The route id.
     pub id: PoolId,
+    /// The kind of file that defines it.
+    pub format: PoolFormat,
     /// Path of the config file that defines it, as in [`FleetConfig::files`].
     pub path: String,
     /// The JSON pointer of the definition.
@@ -223,6 +238,10 @@ pub struct RouteDef {
     pub raw: Value,
     /// Why the router drops the whole route, if it does; then nothing below the key was used.
     pub invalid: Option<Reject>,
+    /// Whether `invalid` is no fault of the definition: what the router makes of it cannot be told from the file.
+    pub is_untellable: bool,
+    /// Why `OpenChamber` would refuse to save the routes with this one among them, if it would.
+    pub unsaveable: Option<Reject>,
 }
 
 /// What a consumer names.
@@ -241,7 +260,8 @@ pub enum ConsumerTarget {
 /// Anything that names a pool: a category, an agent, a default model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consumer {
-    /// `category/<id>`, `agent/<id>`, `default/<key>` or `fallback/openchamber`.
+    /// `category/<id>`, `agent/<id>`, `command/<id>`, `default/<key>`, `fallback/openchamber`, `omo/<id>`, `omo-agent/<id>`,
+    /// `litellm/<alias>`, `scheduler/<slug>`.
     pub id: String,
     /// What it names.
     pub target: ConsumerTarget,
@@ -268,8 +288,20 @@ pub struct FleetConfig {
     pub consumers: Vec<Consumer>,
     /// `provider → model ids` that the owner never wants proposed (`blacklist`).
     pub blacklist: BTreeMap<ProviderId, Vec<String>>,
-    /// What the router drops or ignores while reading, with its place.
+    /// What is dropped, ignored or merely worth knowing of a file as a whole, with its place.
     pub problems: Vec<Reject>,
+    /// Models that the config itself adds or switches off.
+    pub own_models: BTreeMap<ProviderId, BTreeMap<String, ConfigModel>>,
+    /// Which providers may be used, in order.
+    pub provider_rules: Vec<ProviderRule>,
+    /// The user's overrides of routes.
+    pub overrides: Vec<RouteOverride>,
+    /// Notes that hold members back until a stated time.
+    pub notes: Vec<TuningNote>,
+    /// Every config file looked for, lowest layer first.
+    pub layers: Vec<Layer>,
+    /// Why the router leaves all routes off, if it does.
+    pub routes_off: Option<Reject>,
 }
 
 /// Prices in USD per million tokens. `None` is unknown; 0 is free.

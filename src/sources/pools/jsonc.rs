@@ -1,7 +1,9 @@
 //! Walking a JSONC document with the line and JSON pointer of every value. Comments and trailing commas are legal,
 //! nothing else beyond JSON is. Of a key that stands twice the last one counts, as in the router.
 
-use jsonc_parser::ast::Value as Ast;
+use std::collections::HashMap;
+
+use jsonc_parser::ast::{ObjectProp, Value as Ast};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
@@ -127,27 +129,33 @@ impl<'d> Cursor<'d> {
         Place::new(self.document.path, self.document.line(self.offset))
     }
 
-    /// The member of an object; `None` when this is no object or has no such key.
+    /// The member of an object, of a doubled key the last; `None` when this is no object or has no such key.
     pub(crate) fn get(&self, key: &str) -> Option<Self> {
-        self.entries().into_iter().rev().find_map(|(name, cursor)| (name == key).then_some(cursor))
+        let Ast::Object(object) = self.value else { return None };
+        let property = object.properties.iter().rev().find(|property| property.name.as_str() == key)?;
+        Some(self.child(property))
     }
 
     /// The members of an object in file order, of a doubled key the last; empty when this is no object.
     pub(crate) fn entries(&self) -> Vec<(String, Self)> {
         let Ast::Object(object) = self.value else { return Vec::new() };
-        let mut entries: Vec<(String, Self)> = Vec::with_capacity(object.properties.len());
-        for property in &object.properties {
-            let name = property.name.as_str().to_owned();
-            let cursor = Self {
-                document: self.document,
-                value: &property.value,
-                pointer: format!("{}/{}", self.pointer, escape_pointer(&name)),
-                offset: property.range.start,
-            };
-            entries.retain(|(earlier, _)| *earlier != name);
-            entries.push((name, cursor));
+        let last: HashMap<&str, usize> =
+            object.properties.iter().enumerate().map(|(i, property)| (property.name.as_str(), i)).collect();
+        let properties = object.properties.iter().enumerate();
+        properties
+            .filter(|(i, property)| last.get(property.name.as_str()) == Some(i))
+            .map(|(_, property)| (property.name.as_str().to_owned(), self.child(property)))
+            .collect()
+    }
+
+    /// A member of this object.
+    fn child(&self, property: &'d ObjectProp<'d>) -> Self {
+        Self {
+            document: self.document,
+            value: &property.value,
+            pointer: format!("{}/{}", self.pointer, escape_pointer(property.name.as_str())),
+            offset: property.range.start,
         }
-        entries
     }
 
     /// The elements of an array; `None` when this is no array.

@@ -1,8 +1,15 @@
 //! The pool sources: who the pools are, what their definitions say and who names them. Files are opened read-only, once.
 
+pub mod ccr;
 mod jsonc;
+pub mod layers;
+pub mod litellm;
+pub mod omo;
 pub mod openchamber;
 pub mod opencode;
+pub mod overrides;
+pub mod scheduler;
+mod shell;
 
 use std::io::Read as _;
 use std::path::Path;

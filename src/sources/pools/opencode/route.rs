@@ -1,16 +1,14 @@
-//! opencode's `experimental.model_routes`: definitions as the router decodes them (reference `pools` §1), one bad part of a
-//! route dropping that whole route; and opencode's own consumers: default models, agents, commands.
+//! One route as the router decodes it, one bad part dropping it whole; and whether `OpenChamber` would save it (reference
+//! `pools` §1.2 and trap 9: the two validators differ).
 
 use std::collections::BTreeMap;
 
-use super::jsonc::{Cursor, Document};
+use super::super::jsonc::Cursor;
+use super::{ROUTE_PROVIDER, needs_resolving};
 use crate::vocabulary::{
-    Budget, ConfigFile, Consumer, ConsumerTarget, FleetConfig, PoolId, ProviderId, Reject, RouteDef, RouteTarget,
-    Selection, TargetKind, TargetRef, UnknownKey, WeightDef,
+    Budget, PoolFormat, PoolId, ProviderId, Reject, RouteDef, RouteTarget, Selection, TargetKind, TargetRef,
+    UnknownKey, WeightDef,
 };
-
-/// The provider id under which pools are models.
-pub const ROUTE_PROVIDER: &str = "opencode-route";
 
 /// The keys a route knows; any other is ignored by the router.
 const ROUTE_KEYS: [&str; 9] =
@@ -19,37 +17,64 @@ const ROUTE_KEYS: [&str; 9] =
 /// The keys a target object knows.
 const TARGET_KEYS: [&str; 6] = ["model", "providerID", "variant", "defaultVariant", "variants", "until"];
 
+/// The keys of a circuit breaker.
+const HEALTH_KEYS: [&str; 7] = [
+    "firstTokenTimeoutMs",
+    "maxResponseTimeMs",
+    "minOutputTokensPerSecond",
+    "sampleWindow",
+    "slowThreshold",
+    "cooldownMs",
+    "quotaCooldownMs",
+];
+
+/// The allowances of a budget.
+const ALLOWANCES: [&str; 4] = ["requestsPerMinute", "requestsPerDay", "tokensPerMinute", "tokensPerDay"];
+
+/// The keys of a budget.
+const BUDGET_KEYS: [&str; 5] = ["requestsPerMinute", "requestsPerDay", "tokensPerMinute", "tokensPerDay", "softLimit"];
+
 /// The longest duration the router accepts, in milliseconds.
 const HOUR_MS: f64 = 3_600_000.0;
 
-/// Reads the routes and consumers of one opencode file. An error is `path:line: reason`.
-pub fn parse(file: &ConfigFile) -> Result<FleetConfig, String> {
-    let document = Document::parse(file)?;
-    let root = document.root();
-    if !root.is_object() {
-        return Err(format!("{}: the config is not an object", root.place()));
-    }
-    let mut config = FleetConfig { files: vec![file.clone()], ..FleetConfig::default() };
-    if let Some(routes) = root.get("experimental").and_then(|experimental| experimental.get("model_routes")) {
-        if !routes.is_object() {
-            return Err(format!("{}: `experimental.model_routes` is not an object", routes.place()));
-        }
-        config.routes = routes.entries().into_iter().map(|(id, route)| read_route(&id, &route)).collect();
-    }
-    config.consumers = consumers(&root, &file.path);
-    config.blacklist = blacklist(&root);
-    Ok(config)
+/// One route: decoded, or kept as a shell with the reason why the router drops it.
+pub(super) fn read_route(id: &str, route: &Cursor<'_>) -> RouteDef {
+    let decoded = decode_route(id, route).unwrap_or_else(|reject| RouteDef {
+        invalid: Some(reject),
+        is_untellable: is_untellable(route),
+        ..shell(id, route)
+    });
+    RouteDef { unsaveable: save(id, route).err(), ..decoded }
 }
 
-/// One route: decoded, or kept as a shell with the reason why the router drops it.
-fn read_route(id: &str, route: &Cursor<'_>) -> RouteDef {
-    decode_route(id, route).unwrap_or_else(|reject| RouteDef { invalid: Some(reject), ..shell(id, route) })
+/// Whether a word that decides over the whole route stands behind `{env:}` or `{file:}`.
+fn is_untellable(route: &Cursor<'_>) -> bool {
+    let words = ["selection", "autonomy"].map(|key| route.get(key).and_then(|value| value.text().map(needs_resolving)));
+    words.contains(&Some(true))
+}
+
+/// What `OpenChamber` checks before it saves the routes; the first fault refuses the whole save. Budgets, health and attempts
+/// it lets pass.
+fn save(id: &str, route: &Cursor<'_>) -> Result<(), Reject> {
+    if !is_route_id(id) {
+        return Err(bad(route, "the id is not `[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}`"));
+    }
+    let targets = route.get("targets").ok_or_else(|| bad(route, "`targets` is missing"))?;
+    let elements = targets.elements().ok_or_else(|| bad(&targets, "`targets` is not an array"))?;
+    if elements.is_empty() {
+        return Err(bad(&targets, "`targets` is empty"));
+    }
+    elements.iter().try_for_each(|target| decode_target(target).map(|_| ()))?;
+    selection(route)?;
+    is_fixed(route)?;
+    weights(route).map(|_| ())
 }
 
 /// A route without anything in it.
 fn shell(id: &str, route: &Cursor<'_>) -> RouteDef {
     RouteDef {
         id: PoolId::new(id),
+        format: PoolFormat::OpenCode,
         path: route.place().path,
         pointer: route.pointer().to_owned(),
         place: route.place(),
@@ -62,6 +87,8 @@ fn shell(id: &str, route: &Cursor<'_>) -> RouteDef {
         unknown_keys: Vec::new(),
         raw: route.json(),
         invalid: None,
+        is_untellable: false,
+        unsaveable: None,
     }
 }
 
@@ -73,7 +100,8 @@ fn bad(at: &Cursor<'_>, reason: impl Into<String>) -> Reject {
 /// Decodes a route as the router does; the first bad part drops it whole.
 fn decode_route(id: &str, route: &Cursor<'_>) -> Result<RouteDef, Reject> {
     if !is_route_id(id) {
-        return Err(bad(route, "the id is not `[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}`"));
+        let reason = "the id is not `[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}`; the router may even drop the whole file";
+        return Err(bad(route, reason));
     }
     if !route.is_object() {
         return Err(bad(route, "the route is not an object"));
@@ -87,6 +115,9 @@ fn decode_route(id: &str, route: &Cursor<'_>) -> Result<RouteDef, Reject> {
     for target in &elements {
         unknown_keys.extend(self::unknown_keys(target, &TARGET_KEYS));
     }
+    unknown_keys.extend(route.get("health").iter().flat_map(|health| self::unknown_keys(health, &HEALTH_KEYS)));
+    let budgets_of = route.get("budgets").map(|budgets| budgets.entries()).unwrap_or_default();
+    unknown_keys.extend(budgets_of.iter().flat_map(|(_, budget)| self::unknown_keys(budget, &BUDGET_KEYS)));
     Ok(RouteDef {
         selection,
         selection_written,
@@ -142,19 +173,17 @@ fn is_fixed(route: &Cursor<'_>) -> Result<bool, Reject> {
 
 /// One target in any of its forms: a string, `{providerID, model, variant?}`, or an object around either.
 fn decode_target(target: &Cursor<'_>) -> Result<RouteTarget, Reject> {
-    let reference = match target.text() {
-        Some(text) => parse_reference(target, text)?,
-        None if target.is_object() => object_reference(target)?,
+    let kind = match target.text() {
+        Some(text) => text_kind(target, text)?,
+        None if target.is_object() => object_kind(target)?,
         None => return Err(bad(target, "a target is neither text nor an object")),
     };
-    let kind = match reference {
-        TargetRef { provider, model, variant } if provider.as_str() == ROUTE_PROVIDER => {
-            TargetKind::Pool { id: PoolId::new(model), variant }
-        }
-        reference => TargetKind::Model(reference),
-    };
+    variants(target)?;
     Ok(RouteTarget {
         kind,
+        weight: None,
+        order: None,
+        is_fallback: false,
         default_variant: text_of(target, "defaultVariant")?,
         until_ms: until(target)?,
         pointer: target.pointer().to_owned(),
@@ -163,34 +192,62 @@ fn decode_target(target: &Cursor<'_>) -> Result<RouteTarget, Reject> {
     })
 }
 
-/// The reference inside a target object. `model` may itself be the explicit object.
-fn object_reference(target: &Cursor<'_>) -> Result<TargetRef, Reject> {
+/// What the text of a target names. `{env:}` and `{file:}` are never resolved: what they hold may be a secret.
+fn text_kind(at: &Cursor<'_>, text: &str) -> Result<TargetKind, Reject> {
+    if needs_resolving(text) {
+        return Ok(TargetKind::Unreadable(text.to_owned()));
+    }
+    let reference = TargetRef::parse(text).map_err(|reason| bad(at, format!("target \"{text}\" {reason}")))?;
+    Ok(reference_kind(reference))
+}
+
+/// A reference as a model or a nested pool.
+fn reference_kind(reference: TargetRef) -> TargetKind {
+    match reference {
+        TargetRef { provider, model, variant } if provider.as_str() == ROUTE_PROVIDER => {
+            TargetKind::Pool { id: PoolId::new(model), variant }
+        }
+        reference => TargetKind::Model(reference),
+    }
+}
+
+/// What a target object names. `model` may itself be the explicit object.
+fn object_kind(target: &Cursor<'_>) -> Result<TargetKind, Reject> {
     let model = target.get("model").ok_or_else(|| bad(target, "a target has no `model`"))?;
     if model.is_object() {
-        return explicit_reference(&model);
+        return explicit_kind(&model);
     }
     if target.get("providerID").is_some() {
-        return explicit_reference(target);
+        return explicit_kind(target);
     }
     let text = model.text().ok_or_else(|| bad(&model, "`model` is neither text nor an object"))?;
-    parse_reference(&model, text)
+    text_kind(&model, text)
 }
 
 /// `{providerID, model, variant?}`: no slash is parsed.
-fn explicit_reference(object: &Cursor<'_>) -> Result<TargetRef, Reject> {
+fn explicit_kind(object: &Cursor<'_>) -> Result<TargetKind, Reject> {
     let provider = text_of(object, "providerID")?.filter(|text| !text.is_empty() && !text.contains('/'));
     let model = text_of(object, "model")?.filter(|text| !text.is_empty());
-    match (provider, model) {
-        (Some(provider), Some(model)) => {
-            Ok(TargetRef { provider: ProviderId::new(provider), model, variant: text_of(object, "variant")? })
-        }
-        _ => Err(bad(object, "a target needs `providerID` and `model`")),
+    let (Some(provider), Some(model)) = (provider, model) else {
+        return Err(bad(object, "a target needs `providerID` and `model`"));
+    };
+    let variant = text_of(object, "variant")?.filter(|variant| !variant.is_empty());
+    if [&provider, &model].into_iter().chain(&variant).any(|text| needs_resolving(text)) {
+        return Ok(TargetKind::Unreadable(format!("{provider}/{model}")));
     }
+    Ok(reference_kind(TargetRef { provider: ProviderId::new(provider), model, variant }))
 }
 
-/// A reference in text form.
-fn parse_reference(at: &Cursor<'_>, text: &str) -> Result<TargetRef, Reject> {
-    TargetRef::parse(text).map_err(|reason| bad(at, format!("target \"{text}\" {reason}")))
+/// The variant map of a target: text to text.
+fn variants(target: &Cursor<'_>) -> Result<(), Reject> {
+    let Some(map) = target.get("variants") else { return Ok(()) };
+    if !map.is_object() {
+        return Err(bad(&map, "`variants` is not an object"));
+    }
+    match map.entries().into_iter().find(|(_, to)| to.text().is_none()) {
+        Some((key, to)) => Err(bad(&to, format!("variant \"{key}\" does not lead to text"))),
+        None => Ok(()),
+    }
 }
 
 /// The text under a key, if the key is there.
@@ -237,11 +294,14 @@ fn budgets(route: &Cursor<'_>) -> Result<BTreeMap<String, Budget>, Reject> {
     }
     let mut budgets = BTreeMap::new();
     for (key, budget) in value.entries() {
-        for name in ["requestsPerMinute", "requestsPerDay", "tokensPerMinute", "tokensPerDay"] {
+        if !budget.is_object() {
+            return Err(bad(&budget, format!("budget of \"{key}\" is not an object")));
+        }
+        for name in ALLOWANCES {
             check_number(&budget, name, "a positive integer", |n| n >= 1.0 && n.fract().abs() < f64::EPSILON)?;
         }
         check_number(&budget, "softLimit", "between 0.125 and 1", |n| (0.125..=1.0).contains(&n))?;
-        budgets.insert(key, Budget { place: budget.place() });
+        budgets.insert(key, Budget { raw: budget.json(), place: budget.place() });
     }
     Ok(budgets)
 }
@@ -280,116 +340,4 @@ fn check_health(route: &Cursor<'_>) -> Result<(), Reject> {
         check_number(&health, key, "an integer from 1 to 50", |n| whole(n) && (1.0..=50.0).contains(&n))?;
     }
     check_number(&health, "minOutputTokensPerSecond", "a number above 0", |n| n > 0.0)
-}
-
-/// The models the owner never wants proposed; opencode 2.x itself ignores the list.
-fn blacklist(root: &Cursor<'_>) -> BTreeMap<ProviderId, Vec<String>> {
-    let mut lists: BTreeMap<ProviderId, Vec<String>> = BTreeMap::new();
-    for key in ["provider", "providers"] {
-        for (provider, settings) in root.get(key).map(|providers| providers.entries()).unwrap_or_default() {
-            let models = settings.get("blacklist").and_then(|list| list.elements()).unwrap_or_default();
-            let names = models.iter().filter_map(|model| model.text().map(str::to_owned));
-            lists.entry(ProviderId::new(provider)).or_default().extend(names);
-        }
-    }
-    lists.retain(|_, models| !models.is_empty());
-    lists
-}
-
-/// opencode's own consumers: default models, agents and commands. Both spellings of a section are read.
-fn consumers(root: &Cursor<'_>, path: &str) -> Vec<Consumer> {
-    let mut consumers = Vec::new();
-    for key in ["model", "small_model"] {
-        if let Some(value) = root.get(key) {
-            consumers.extend(consumer(format!("default/{key}"), &value, path));
-        }
-    }
-    for (section, kind) in [("agent", "agent"), ("agents", "agent"), ("mode", "agent"), ("command", "command")] {
-        for (name, settings) in root.get(section).map(|section| section.entries()).unwrap_or_default() {
-            if let Some(value) = settings.get("model") {
-                consumers.extend(consumer(format!("{kind}/{name}"), &value, path));
-            }
-        }
-    }
-    consumers
-}
-
-/// A consumer that names its target as text.
-fn consumer(id: String, value: &Cursor<'_>, path: &str) -> Option<Consumer> {
-    let text = value.text()?;
-    let target = consumer_target(text);
-    let variant = match &target {
-        ConsumerTarget::Pool(_) => text.split_once('#').map(|(_, variant)| variant.to_owned()),
-        _ => None,
-    };
-    Some(Consumer {
-        id,
-        target,
-        variant,
-        is_enabled: true,
-        path: path.to_owned(),
-        pointer: value.pointer().to_owned(),
-        place: value.place(),
-    })
-}
-
-/// What a consumer's text names. `{env:}` and `{file:}` are never resolved: they may hold a secret.
-fn consumer_target(text: &str) -> ConsumerTarget {
-    if text.contains("{env:") || text.contains("{file:") {
-        return ConsumerTarget::Unreadable(text.to_owned());
-    }
-    match TargetRef::parse(text) {
-        Ok(reference) if reference.provider.as_str() == ROUTE_PROVIDER => {
-            ConsumerTarget::Pool(PoolId::new(reference.model))
-        }
-        Ok(reference) => ConsumerTarget::Model(reference),
-        Err(_) => ConsumerTarget::Unreadable(text.to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A file with some text.
-    fn file(text: &str) -> ConfigFile {
-        ConfigFile { path: "opencode.jsonc".to_owned(), text: text.to_owned() }
-    }
-
-    #[test]
-    fn places_count_lines_from_one_and_pointers_are_escaped() {
-        let text = "{\n \"experimental\": {\"model_routes\": {\n  \"a\": {\"targets\": [\n    \"p/m\"\n  ], \"weights\": {\"p/m\": 2}}}}}";
-        let config = parse(&file(text)).unwrap();
-        let route = &config.routes[0];
-        assert_eq!(route.place.line, 3, "the key of the route stands on the third line");
-        assert_eq!(route.targets[0].place.line, 4);
-        assert_eq!(route.targets[0].pointer, "/experimental/model_routes/a/targets/0");
-        assert!((route.weights["p/m"].weight - 2.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_syntax_error_names_file_and_line() {
-        let error = parse(&file("{\n  \"a\": 1,\n  oops\n}")).unwrap_err();
-        assert!(error.starts_with("opencode.jsonc:3: "), "{error}");
-    }
-
-    #[test]
-    fn brackets_deeper_than_any_config_are_refused_and_do_not_overflow_the_stack() {
-        let error = parse(&file(&"[".repeat(200_000))).unwrap_err();
-        assert_eq!(error, "opencode.jsonc:1: brackets nest deeper than 128");
-    }
-
-    #[test]
-    fn a_doubled_key_counts_where_it_stands_last() {
-        let config = parse(&file(r#"{"model": "a/b", "model": "opencode-route/x"}"#)).unwrap();
-        assert_eq!(config.consumers.len(), 1);
-        assert_eq!(config.consumers[0].target, ConsumerTarget::Pool(PoolId::new("x")));
-    }
-
-    #[test]
-    fn a_near_miss_key_is_named_with_the_key_it_may_have_meant() {
-        let config =
-            parse(&file(r#"{"experimental": {"model_routes": {"a": {"targets": ["p/m"], "wieghts": {}}}}}"#)).unwrap();
-        assert_eq!(config.routes[0].unknown_keys[0].near.as_deref(), Some("weights"));
-    }
 }
