@@ -8,13 +8,13 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
-use pool_review::cli::Cli;
+use pool_review::cli::{Cli, Verb};
 use pool_review::outputs::text;
 use pool_review::run::{Answer, Host, Surroundings, Wake, run};
 
@@ -25,7 +25,10 @@ fn main() -> ExitCode {
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let signals = Signals::listen();
+    let signals = Signals::default();
+    if matches!(cli.verb, Verb::Watch(_)) {
+        signals.listen();
+    }
     let host = Host {
         home: set("HOME"),
         program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pool-review")),
@@ -49,7 +52,9 @@ fn main() -> ExitCode {
 /// How long a signal may wait to be seen.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Signals that came in since they were looked at last.
+/// Signals that came in since they were looked at last. Every verb but `watch` ends as usual on a signal: a run that is killed is
+/// completed by the next one.
+#[derive(Default)]
 struct Signals {
     /// SIGTERM or SIGINT.
     stop: Arc<AtomicBool>,
@@ -58,14 +63,8 @@ struct Signals {
 }
 
 impl Signals {
-    /// Signals that nobody listens for.
-    fn listen() -> Self {
-        Self { stop: Arc::default(), reload: Arc::default() }
-    }
-
-    /// Listens for them from the first wait on. Until then a signal ends the process as usual: a run that is killed is completed
-    /// by the next one.
-    fn register(&self) {
+    /// Listens for them; a review that is under way is finished first.
+    fn listen(&self) {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         for (signal, flag) in [(SIGTERM, &self.stop), (SIGINT, &self.stop), (SIGHUP, &self.reload)] {
             if let Err(error) = signal_hook::flag::register(signal, Arc::clone(flag)) {
@@ -76,8 +75,6 @@ impl Signals {
 
     /// Waits in short steps.
     fn pause(&self, time: chrono::TimeDelta) -> Wake {
-        static LISTENING: Once = Once::new();
-        LISTENING.call_once(|| self.register());
         let mut left = time.to_std().unwrap_or_default();
         loop {
             if self.stop.load(Ordering::Relaxed) {

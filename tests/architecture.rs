@@ -46,7 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli", &[]),
-    ("run", &["cli", "settings", "schedule", "review", "outputs", "history", "checks", "store"]),
+    ("run", &["vocabulary", "cli", "settings", "schedule", "review", "outputs", "history", "checks", "store"]),
     ("main", &["cli", "run", "outputs"]),
 ];
 

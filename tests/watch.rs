@@ -497,3 +497,28 @@ fn a_job_of_github_actions_gets_a_summary_and_annotations() {
     assert!(!text.contains("<a id=") && text.lines().all(|line| !line.starts_with("## ")), "{text}");
     assert!(answer.text.contains("::warning title=source failed::speeds: "), "{}", answer.text);
 }
+
+#[test]
+fn the_program_itself_watches_reads_again_on_sighup_and_ends_on_sigterm() {
+    use std::io::BufRead as _;
+    let workspace = fleet("watch-signals", 1, 0);
+    let mut child = {
+        let _gate = gate();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pool-review"));
+        command.args(["watch", "--workspace"]).arg(&workspace).env_clear();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut line = || lines.next().unwrap().unwrap();
+    let signal = |name: &str| {
+        let _gate = gate();
+        assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+    };
+    assert!(line().starts_with("watching; next review "));
+    signal("-HUP");
+    assert!(line().starts_with("settings read again; next review "));
+    signal("-TERM");
+    assert_eq!(line(), "stopped");
+    assert!(child.wait().unwrap().success());
+    assert!(sections(&workspace).is_empty(), "nothing was due");
+}

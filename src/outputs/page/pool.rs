@@ -74,7 +74,7 @@ fn checks(pool: &PoolReport) -> String {
             badge(check.verdict),
             format!("<span class=\"what\">{}</span>", if what.is_empty() { NOTHING } else { &what }),
             text(finding.and_then(measured)),
-            text(finding.and_then(limit)),
+            finding.and_then(limit).map_or(NOTHING.to_owned(), |words| own(&words).replace(' ', "&nbsp;")),
             text(finding.and_then(observations).map(|n| n.to_string())),
             esc(&check.since),
         ]
@@ -231,7 +231,7 @@ fn speed_words(chart: &Chart) -> (String, String) {
     });
     let measured = chart.speeds.iter().filter(|speed| speed.measured.is_some()).count();
     let caption =
-        format!("Dark bar: measured by this fleet, with its 90 % interval. Light bar: what the market says. {floor}");
+        format!("Thick bar: measured by this fleet, with its 90 % interval. Thin bar: what the market says. {floor}");
     (caption, format!("{} measured of {}. {floor}", measured, counted(chart.speeds.len(), "member", "members")))
 }
 
