@@ -220,9 +220,9 @@ fn a_process_killed_before_any_step_of_its_writing_loses_and_doubles_nothing() {
 
 #[test]
 fn an_error_at_any_step_is_said_and_leaves_what_the_next_run_goes_on_from() {
-    let said = fail_everywhere(0) + fail_everywhere(2);
+    let said = fail_everywhere(2);
     eprintln!("failed at {said} steps");
-    assert!(said > 200, "{said}");
+    assert!(said > 60, "{said}");
 }
 
 /// Lets a review fail at every step; returns how many steps there were.

@@ -273,6 +273,75 @@ fn credit_and_frozen_clock_are_said_exactly_when_they_hold() {
     assert!(terminal::render(&report, false).contains("FROZEN CLOCK"));
 }
 
+/// The text of a node and everything below it.
+fn flat<'a>(node: &'a AstNode<'a>) -> String {
+    let one = |node: &'a AstNode<'a>| match &node.data.borrow().value {
+        NodeValue::Text(text) => text.to_string(),
+        NodeValue::Code(code) => code.literal.clone(),
+        _ => String::new(),
+    };
+    node.descendants().map(one).collect()
+}
+
+/// The rows of checks that a section holds: pool, then the cells of each row, as a reader of the log gets them back.
+fn read_back(section: &str) -> Vec<(String, Vec<String>)> {
+    let arena = Arena::new();
+    let (mut pool, mut rows) = (String::new(), Vec::new());
+    for node in parse_document(&arena, section, &options()).children() {
+        match &node.data.borrow().value {
+            NodeValue::Heading(_) => pool = flat(node),
+            NodeValue::Table(_) if pool.contains(" · ") && !pool.contains("run ") => {
+                let cells = |row: &'_ AstNode<'_>| row.children().map(flat).collect::<Vec<_>>();
+                rows.extend(node.children().skip(1).map(|row| (pool.clone(), cells(row))));
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_value_of_a_section_is_read_back_as_it_was(
+        values in proptest::collection::vec((-500.0f64..5000.0, 0.0f64..90.0, proptest::option::of(0u64..100_000), any::<String>()), 1..5)
+    ) {
+        let one = |(i, (value, bound, n, member)): (usize, &(f64, f64, Option<u64>, String))| {
+            let id = format!("pool-{i}");
+            let mut finding = retirement(&id, member);
+            if let Some(measured) = &mut finding.measured {
+                (measured.value, measured.n) = (*value, *n);
+            }
+            if let Some(limit) = &mut finding.limit {
+                limit.value = *bound;
+            }
+            with_finding(pool(&id), finding)
+        };
+        let mut report = report(29, values.iter().enumerate().map(one).collect());
+        for check in report.pools.iter_mut().flat_map(|pool| &mut pool.checks) {
+            check.since = "20261128T120000Z".to_owned();
+        }
+        let read = read_back(&log::render_section(&report, "reports", log::Since::default()));
+        prop_assert_eq!(read.len(), 4 * values.len());
+        for (i, (value, bound, n, member)) in values.iter().enumerate() {
+            let (heading, cells) = &read[4 * i];
+            prop_assert_eq!(heading, &format!("pool-{i} · misaligned"));
+            let shown = name(member, Place::Terminal);
+            let expected = [
+                "latest-model".to_owned(),
+                "misaligned".to_owned(),
+                format!("{shown}: retire member"),
+                format!("days to the end {value:.1} d"),
+                format!(">= {bound:.1} d"),
+                n.map_or("–".to_owned(), |n| n.to_string()),
+                "20261128T120000Z".to_owned(),
+            ];
+            prop_assert_eq!(cells.as_slice(), expected.as_slice());
+        }
+    }
+}
+
 /// A report of many open pools with many numbers each.
 fn large(pools: usize) -> Report {
     let one = |i: usize| {
