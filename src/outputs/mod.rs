@@ -149,7 +149,8 @@ fn complete_events(pending: &Pending, store: &Store) -> Result<Option<String>> {
     let held: BTreeSet<&str> = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).collect();
     let missing: Vec<String> = pending.events.iter().filter(|line| !held.contains(line.as_str())).cloned().collect();
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    let follows = missing.first().is_none_or(|line| Ledger::read(LEDGER, &format!("{whole}{line}\n")).1.is_empty());
+    let events = |text: &str| Ledger::read(LEDGER, text).0.events().len();
+    let follows = missing.first().is_none_or(|line| events(&format!("{whole}{line}\n")) == events(whole) + 1);
     if !follows {
         return Ok(Some(format!(
             "events of run {} no longer fit {} and were left out",
