@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Audits the model pools of an AI-agent fleet. It never edits config.
@@ -33,6 +33,8 @@ pub enum Format {
     Human,
     /// One JSON document
     Json,
+    /// A table with a header line; for `sessions`
+    Csv,
 }
 
 /// The verbs.
@@ -75,6 +77,8 @@ pub enum Verb {
     },
     /// Print the manual page
     Man,
+    /// Print what our own sessions say of each model at each effort: tokens, speed, cost, mishaps
+    Sessions(SessionsArgs),
     /// Print the page of a check, what a code means, or a pool as the router resolves it
     Explain(ExplainArgs),
     /// List every config file in layer order with what it gave, how fresh each source is, and which names were not matched
@@ -168,6 +172,58 @@ pub enum Target {
     Kubernetes,
     /// A job file of opencode-scheduler
     OpencodeScheduler,
+}
+
+/// Flags of `sessions`.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// The instruction file: where the stores are, pools and homes
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+    /// Read this store and no instruction file: claude-code, codex, opencode or litellm, and its path; may be repeated
+    #[arg(long = "store", value_name = "KIND=PATH")]
+    pub stores: Vec<String>,
+    /// First UTC day, 2026-11-01
+    #[arg(long, value_name = "DAY")]
+    pub since: Option<NaiveDate>,
+    /// Last UTC day
+    #[arg(long, value_name = "DAY")]
+    pub until: Option<NaiveDate>,
+    /// What a line is about
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [By::Model, By::Effort])]
+    pub by: Vec<By>,
+    /// Write the rollup of every day to stdout instead of a table
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub rollup: Option<RollupFormat>,
+    /// Read every file whole and keep no index of them
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+/// What a line of `sessions` can be about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Provider and model
+    Model,
+    /// Effort
+    Effort,
+    /// Pool
+    Pool,
+    /// Home
+    Home,
+    /// Task class
+    Class,
+    /// UTC day
+    Day,
+}
+
+/// How a rollup is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RollupFormat {
+    /// CSV
+    Csv,
+    /// Parquet
+    Parquet,
 }
 
 /// How a run ends. When several apply the order is 2, 1, 10, 3, 0.

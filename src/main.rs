@@ -9,7 +9,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::Parser as _;
@@ -39,7 +39,14 @@ fn main() -> ExitCode {
         },
         steps: None,
     };
-    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour, host }) {
+    let drawn = AtomicU64::new(u64::MAX);
+    let is_drawn = std::io::stderr().is_terminal() && !cli.quiet;
+    let progress = |store: &str, done: u64, total: u64| {
+        if is_drawn {
+            draw(&drawn, store, done, total);
+        }
+    };
+    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour, progress: &progress, host }) {
         Ok(answer) => print(&answer),
         Err(failure) => {
             let (error, code) = failure.parts();
@@ -90,6 +97,19 @@ impl Signals {
             std::thread::sleep(step);
             left -= step;
         }
+    }
+}
+
+/// Draws how far a store has been read, once per percent; at the end the line is wiped.
+fn draw(drawn: &AtomicU64, store: &str, done: u64, total: u64) {
+    let percent = done.saturating_mul(100).checked_div(total).unwrap_or(100).min(100);
+    if drawn.swap(percent, Ordering::Relaxed) == percent {
+        return;
+    }
+    if percent == 100 {
+        eprint!("\r\x1b[2K");
+    } else {
+        eprint!("\r\x1b[2Kreading {} {percent} %", one_line(store));
     }
 }
 

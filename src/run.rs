@@ -2,6 +2,7 @@
 
 mod diff;
 mod init;
+mod sessions;
 mod shell;
 mod status;
 mod units;
@@ -41,6 +42,8 @@ pub struct Surroundings<'a> {
     pub colour: bool,
     /// The machine around it.
     pub host: Host<'a>,
+    /// Called while session stores are read: store, bytes done, bytes in all.
+    pub progress: &'a (dyn Fn(&str, u64, u64) + Sync),
 }
 
 /// What `main` reads from the machine for verbs that need it.
@@ -77,6 +80,9 @@ const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
+        Verb::Review(_) if cli.format == Format::Csv => {
+            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; `review` prints human or json")))
+        }
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
         Verb::Status(args) => status::run(cli, args, around),
@@ -85,6 +91,7 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         Verb::Schedule { target, file } => units::run(cli, file, *target, around),
         Verb::Completions { shell } => Ok(shell::completions(*shell)),
         Verb::Man => shell::man(),
+        Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
     }
@@ -227,7 +234,8 @@ struct Audit<'a> {
 /// Gathers, judges and delivers. `said` is what the cadence has to say.
 fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) -> anyhow::Result<Answer> {
     let Audit { cli, args, settings, store, around } = *audit;
-    let gathered = gather(&cli.workspace, settings, config, clock.now);
+    let mut gathered = gather(&cli.workspace, settings, config, clock.now);
+    let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
@@ -241,8 +249,10 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
         let section = outputs::job::summary(&outputs::section(delivery));
         warnings.extend(store::append_aside(summary, section.as_bytes()).err().map(|error| format!("{error:#}")));
     }
+    outputs::sessions::keep(store, &days)?;
+    warnings.extend(lost);
     let text = match (cli.quiet, cli.format) {
-        (true, _) => String::new(),
+        (true, _) | (false, Format::Csv) => String::new(),
         (false, Format::Json) => outputs::json::run_json(&reviewed.report),
         (false, Format::Human) => {
             let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));

@@ -175,7 +175,8 @@ impl Store {
         if self.read(&path)?.is_some_and(|old| old == bytes) {
             return Ok(false);
         }
-        self.write_whole(&path, bytes).with_context(|| format!("writing {}", self.shown(&path)))?;
+        write_whole(self.steps.as_ref(), &path, &new_path(&path, ""), bytes)
+            .with_context(|| format!("writing {}", self.shown(&path)))?;
         Ok(true)
     }
 
@@ -197,7 +198,7 @@ impl Store {
         bytes.push(b'\n');
         self.append(&path, &bytes).with_context(|| format!("appending to {}", self.shown(&path)))?;
         if is_new {
-            self.sync_folder(&path).with_context(|| format!("appending to {}", self.shown(&path)))?;
+            sync_folder(self.steps.as_ref(), &path).with_context(|| format!("appending to {}", self.shown(&path)))?;
         }
         Ok(torn)
     }
@@ -273,51 +274,12 @@ impl Store {
         Ok(path)
     }
 
-    /// Writes a whole file beside the old one and puts it in its place. The old file's mode is kept. On an error the old file
-    /// stands, and the new one is taken away as far as that is possible.
-    fn write_whole(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-        let new = new_path(path);
-        let written = self.write_new(path, &new, bytes);
-        if written.is_err() {
-            // The error that counts is the first one; what stays is swept by the next run.
-            let _ = fs::remove_file(&new);
-        }
-        written
-    }
-
-    /// The steps of [`Self::write_whole`].
-    fn write_new(&self, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
-        self.step(Step::Open, new)?;
-        if new.symlink_metadata().is_ok() {
-            fs::remove_file(new)?;
-        }
-        let mut file = File::options().write(true).create_new(true).open(new)?;
-        if let Ok(old) = path.metadata() {
-            file.set_permissions(old.permissions())?;
-        }
-        self.write_bytes(&mut file, new, bytes)?;
-        self.step(Step::Sync, new)?;
-        file.sync_all()?;
-        self.step(Step::Rename, path)?;
-        fs::rename(new, path)?;
-        self.sync_folder(path)
-    }
-
-    /// Writes bytes in two halves, so that a step lies between them.
-    fn write_bytes(&self, file: &mut File, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-        let (half, rest) = bytes.split_at(bytes.len() / 2);
-        self.step(Step::WriteHalf, path)?;
-        file.write_all(half)?;
-        self.step(Step::WriteRest, path)?;
-        file.write_all(rest)
-    }
-
     /// Adds bytes at the end and syncs them; on an error the file gets its old length back.
     fn append(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         self.step(Step::Open, path)?;
         let mut file = File::options().append(true).create(true).open(path)?;
         let length = file.seek(SeekFrom::End(0))?;
-        let written = self.write_bytes(&mut file, path, bytes).and_then(|()| {
+        let written = write_bytes(self.steps.as_ref(), &mut file, path, bytes).and_then(|()| {
             self.step(Step::Sync, path)?;
             file.sync_data()
         });
@@ -333,12 +295,6 @@ impl Store {
         let file = File::options().write(true).open(path)?;
         file.set_len(u64::try_from(length).expect("a length in memory fits 64 bits"))?;
         file.sync_all()
-    }
-
-    /// Syncs the folder of a file, so that its new name is kept.
-    fn sync_folder(&self, path: &Path) -> std::io::Result<()> {
-        self.step(Step::SyncFolder, path)?;
-        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     }
 
     /// The allow-list: inside the reports folder, the log, the log's months.
@@ -362,6 +318,60 @@ impl Drop for Store {
 pub fn look(path: &Path) -> Result<Option<Vec<u8>>> {
     read_file(path).with_context(|| format!("reading {}", path.display()))
 }
+
+/// A folder for what can be read again. Anything in it may be lost; nothing else may be written through it.
+#[derive(Debug)]
+pub struct Cache {
+    /// The folder.
+    folder: PathBuf,
+}
+
+impl Cache {
+    /// A cache in a folder; a relative path starts at the workspace. Nothing is made yet.
+    pub fn at(workspace: &Path, folder: &Path) -> Self {
+        Self { folder: workspace.join(folder) }
+    }
+
+    /// The bytes of a file; `None` when there is none or it cannot be read.
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        read_file(&self.folder.join(name)).ok().flatten()
+    }
+
+    /// Puts these bytes in the place of a file, and a mark in the folder that tells backups to pass it by.
+    /// Errors: a name that leads elsewhere, a folder that cannot be made or written.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        if Path::new(name).file_name().is_none_or(|plain| plain != name) {
+            bail!("refusing to write {name:?} into the cache");
+        }
+        let folder = made_folder(&self.folder)?;
+        let mark = folder.join("CACHEDIR.TAG");
+        let owner = format!(".{}", std::process::id());
+        let shown = || format!("writing {}", self.folder.join(name).display());
+        if !mark.exists() {
+            let new = new_path(&mark, &owner);
+            write_whole(None, &mark, &new, CACHE_MARK).with_context(shown)?;
+        }
+        let path = folder.join(name);
+        write_whole(None, &path, &new_path(&path, &owner), bytes).with_context(shown)
+    }
+}
+
+/// The plain files of a folder whose names pass, sorted by name, each with its bytes or a fragment that says why not.
+pub fn files_in(folder: &Path, passes: &dyn Fn(&str) -> bool) -> Vec<(String, std::result::Result<Vec<u8>, String>)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| passes(name));
+    names.sort();
+    let read = |name: String| {
+        let bytes = read_file(&folder.join(&name)).map_err(|error| format!("cannot be read: {}", error.kind()));
+        (name, bytes.map(Option::unwrap_or_default))
+    };
+    names.into_iter().map(read).collect()
+}
+
+/// What marks a cache folder (bford.info/cachedir).
+const CACHE_MARK: &[u8] =
+    b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of pool-review; it may be deleted at any time.\n";
 
 /// The names of what lies in a folder, sorted; none when there is no folder.
 pub fn look_into(folder: &Path) -> Result<Vec<String>> {
@@ -393,6 +403,50 @@ pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
     write().with_context(|| format!("writing {}", path.display()))
 }
 
+/// Writes a whole file under a new name beside its place and puts it there. The old file's mode is kept. On an error the old
+/// file stands, and the new one is taken away as far as that is possible.
+fn write_whole(steps: Option<&Steps>, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let written = write_new(steps, path, new, bytes);
+    if written.is_err() {
+        // The error that counts is the first one; what stays is swept by the next run.
+        let _ = fs::remove_file(new);
+    }
+    written
+}
+
+/// The steps of [`write_whole`].
+fn write_new(steps: Option<&Steps>, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    ask(steps, Step::Open, new)?;
+    if new.symlink_metadata().is_ok() {
+        fs::remove_file(new)?;
+    }
+    let mut file = File::options().write(true).create_new(true).open(new)?;
+    if let Ok(old) = path.metadata() {
+        file.set_permissions(old.permissions())?;
+    }
+    write_bytes(steps, &mut file, new, bytes)?;
+    ask(steps, Step::Sync, new)?;
+    file.sync_all()?;
+    ask(steps, Step::Rename, path)?;
+    fs::rename(new, path)?;
+    sync_folder(steps, path)
+}
+
+/// Writes bytes in two halves, so that a step lies between them.
+fn write_bytes(steps: Option<&Steps>, file: &mut File, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let (half, rest) = bytes.split_at(bytes.len() / 2);
+    ask(steps, Step::WriteHalf, path)?;
+    file.write_all(half)?;
+    ask(steps, Step::WriteRest, path)?;
+    file.write_all(rest)
+}
+
+/// Syncs the folder of a file, so that its new name is kept.
+fn sync_folder(steps: Option<&Steps>, path: &Path) -> std::io::Result<()> {
+    ask(steps, Step::SyncFolder, path)?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
 /// Asks before a step.
 fn ask(steps: Option<&Steps>, step: Step, path: &Path) -> std::io::Result<()> {
     steps.map_or(Ok(()), |steps| steps(step, path))
@@ -408,10 +462,11 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     read().with_context(|| format!("listing {}", folder.display()))
 }
 
-/// `.<name>.new` beside a file.
-fn new_path(path: &Path) -> PathBuf {
+/// `.<name>.new` beside a file; `mark` tells writers apart that hold no lock.
+fn new_path(path: &Path, mark: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
+    name.push(mark);
     name.push(NEW);
     path.with_file_name(name)
 }

@@ -28,7 +28,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("checks", &["vocabulary", "ring", "evidence", "verdict", "settings"]),
     ("change", &["vocabulary", "ring", "verdict"]),
     ("history", &["vocabulary", "verdict"]),
-    ("outputs", &["vocabulary", "verdict", "history", "change", "store"]),
+    ("outputs", &["vocabulary", "verdict", "history", "change", "rollup", "store"]),
     (
         "review",
         &[
@@ -46,7 +46,23 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("cli", &[]),
-    ("run", &["vocabulary", "cli", "settings", "schedule", "review", "outputs", "history", "checks", "store"]),
+    (
+        "run",
+        &[
+            "vocabulary",
+            "cli",
+            "settings",
+            "schedule",
+            "sources",
+            "identity",
+            "rollup",
+            "review",
+            "outputs",
+            "history",
+            "checks",
+            "store",
+        ],
+    ),
     ("main", &["cli", "run", "outputs"]),
 ];
 
@@ -79,11 +95,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["run"]),
     ("comrak", &["outputs"]),
     ("cron", &["schedule"]),
-    ("csv", &["identity", "sources"]),
-    ("globset", &["ring", "settings"]),
+    ("csv", &["identity", "outputs", "rollup", "sources"]),
+    ("globset", &["ring", "settings", "sources"]),
     ("jsonc_parser", &["change", "sources"]),
+    ("memchr", &["sources"]),
     ("plotters", &["outputs"]),
     ("polars", &["rollup"]),
+    ("polars_io", &["rollup"]),
+    ("postcard", &["sources"]),
+    ("rusqlite", &["sources"]),
     ("serde", &["history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
@@ -108,6 +128,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("signal_hook", &["main"]),
     ("similar", &["change"]),
     ("strsim", &["identity", "settings", "sources"]),
+    ("zstd", &["sources"]),
 ];
 
 /// A word of the source → the rooms that may say it, and why not the others.

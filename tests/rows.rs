@@ -146,13 +146,13 @@ fn handed_case_agrees(expected: &Value, path: &Path, name: &str) {
 /// Asserts one rollup row; columns that scorecards do not fill (retries, stalls, kills, tokens) are other sources' business.
 fn rollup_row_agrees(found: &RollupRow, wanted: &Value) {
     let texts = [
-        ("pool", &found.pool),
-        ("provider", &found.provider),
-        ("model", &found.model),
-        ("effort", &found.effort),
-        ("home", &found.home),
-        ("task_class", &found.task_class),
-        ("day", &found.day.to_string()),
+        ("pool", &found.key.pool),
+        ("provider", &found.key.provider),
+        ("model", &found.key.model),
+        ("effort", &found.key.effort),
+        ("home", &found.key.home),
+        ("task_class", &found.key.task_class),
+        ("day", &found.key.day.to_string()),
     ];
     for (key, text) in texts {
         assert_eq!(wanted[key].as_str(), Some(text.as_str()), "{key}");
@@ -170,7 +170,7 @@ fn rollup_row_agrees(found: &RollupRow, wanted: &Value) {
         ("n_cost", sums.n_cost),
     ];
     for (key, count) in counts.into_iter().filter(|(key, _)| !wanted[*key].is_null()) {
-        assert_eq!(wanted[key].as_u64(), Some(count), "{key} of {}", found.day);
+        assert_eq!(wanted[key].as_u64(), Some(count), "{key} of {}", found.key.day);
     }
     let amounts = [
         ("sum_ln_duration", sums.sum_ln_duration),

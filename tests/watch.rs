@@ -147,7 +147,7 @@ fn watching(
     let path = workspace.display().to_string();
     let cli = Cli::try_parse_from(["pool-review", "--workspace", &path, "watch", "--jitter", "0"]).unwrap();
     let gate = gate();
-    let answer = run(&cli, &Surroundings { clock: &|| clock.get(), colour: false, host });
+    let answer = run(&cli, &Surroundings { clock: &|| clock.get(), colour: false, progress: &|_, _, _| {}, host });
     drop(gate);
     assert_eq!(answer.map_err(|failure| failure.parts().0).unwrap().text, "stopped\n");
     (said.into_inner(), warned.into_inner())

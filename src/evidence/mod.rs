@@ -3,6 +3,7 @@
 pub mod assemble;
 pub mod attribution;
 pub mod book;
+pub mod calls;
 pub mod fit;
 pub mod front;
 mod pool;

@@ -9,6 +9,7 @@ pub mod json;
 pub mod log;
 pub mod page;
 pub mod proposals;
+pub mod sessions;
 pub mod status;
 pub mod terminal;
 pub mod text;

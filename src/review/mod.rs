@@ -8,6 +8,7 @@ pub mod inspect;
 mod memory;
 mod pools;
 mod proposals;
+pub mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

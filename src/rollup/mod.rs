@@ -1,12 +1,29 @@
-//! Attempt rows as sufficient statistics: per member and class for a review, per day for the table that travels
-//! (reference sessions §6). Counts and sums add; distinct tasks add only over parts that share no task.
+//! Attempts and calls as sufficient statistics: per member and class for a review, per day for the table that travels
+//! (reference sessions §6), as CSV or Parquet, out and in. Counts and sums add; distinct tasks add only over parts that share no task.
 
+mod attempts;
+mod calls;
+mod files;
 mod frame;
+mod kept;
+mod parquet;
+mod speed;
+mod table;
+mod view;
 
-use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
+use chrono::{Datelike as _, NaiveDate};
 
 use self::frame::{Attempt, Group};
-use crate::vocabulary::{Outcome, ScorecardRow};
+use crate::vocabulary::Outcome;
+
+pub use self::attempts::{daily, with_sitter};
+pub use self::calls::{Priced, of_calls};
+pub use self::files::{ReadRows, read_csv, read_file, write_csv};
+pub use self::kept::{better_kept, with_kept};
+pub use self::parquet::{read_parquet, write_parquet};
+pub use self::speed::{MIN_TIMED, Rate, first_token_s};
+pub use self::table::{COLUMNS, Column, FORMAT_VERSION, RollupKey, RollupRow, Usage, merge};
+pub use self::view::{Dimension, Line, Part, View, view};
 
 /// One attempt whose pool, member and class are settled.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,46 +114,6 @@ pub fn by_member(rows: &[RollupInput]) -> Vec<MemberTally> {
         .collect()
 }
 
-/// One row of the rollup table: what one member, as the source spells it, did on one day.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RollupRow {
-    /// UTC day.
-    pub day: NaiveDate,
-    /// Pool; empty when not stated.
-    pub pool: String,
-    /// Provider as written.
-    pub provider: String,
-    /// Model as written.
-    pub model: String,
-    /// Effort; `unrecorded` when not stated.
-    pub effort: String,
-    /// Home; empty when not stated.
-    pub home: String,
-    /// Task class.
-    pub task_class: String,
-    /// End of the first attempt.
-    pub first_at: DateTime<Utc>,
-    /// End of the last attempt.
-    pub last_at: DateTime<Utc>,
-    /// Counts and sums.
-    pub sums: Sums,
-}
-
-/// The rollup table of scorecards, sorted by its key. Attempts that ended after `mature_until` are immature.
-pub fn daily(rows: &[ScorecardRow], mature_until: DateTime<Utc>) -> Vec<RollupRow> {
-    let days: Vec<_> = rows.iter().map(|row| row.finished_at.date_naive().to_string()).collect();
-    let attempts: Vec<_> =
-        rows.iter().zip(&days).map(|(row, day)| Attempt::of_scorecard(row, day, mature_until)).collect();
-    frame::group(["day", "pool", "provider", "model", "effort", "home", "task_class"], &attempts)
-        .into_iter()
-        .map(|Group { key: [_, pool, provider, model, effort, home, task_class], first, last, sums }| {
-            let (first_at, last_at) = (instant(first), instant(last));
-            let day = first_at.date_naive();
-            RollupRow { day, pool, provider, model, effort, home, task_class, first_at, last_at, sums }
-        })
-        .collect()
-}
-
 impl<'a> Attempt<'a, 3> {
     /// An attempt from a settled row; its time is its day.
     fn of_input(row: &'a RollupInput) -> Self {
@@ -152,35 +129,7 @@ impl<'a> Attempt<'a, 3> {
     }
 }
 
-impl<'a> Attempt<'a, 7> {
-    /// An attempt from a scorecard row; its time is its end in microseconds.
-    fn of_scorecard(row: &'a ScorecardRow, day: &'a str, mature_until: DateTime<Utc>) -> Self {
-        Self {
-            key: [
-                day,
-                row.pool.as_ref().map_or("", |pool| pool.as_str()),
-                row.provider.as_str(),
-                &row.model,
-                row.effort.as_ref().map_or("unrecorded", |effort| effort.as_str()),
-                row.home.as_ref().map_or("", |home| home.as_str()),
-                &row.task_class,
-            ],
-            task: &row.task_id,
-            day: row.finished_at.num_days_from_ce(),
-            at: row.finished_at.timestamp_micros(),
-            outcome: (row.finished_at <= mature_until).then_some(row.outcome),
-            duration_s: row.duration_s,
-            cost_usd: row.cost_usd,
-        }
-    }
-}
-
 /// The day of a day number.
 fn date(days: i64) -> NaiveDate {
     i32::try_from(days).ok().and_then(NaiveDate::from_num_days_from_ce_opt).expect("the number came from a day")
-}
-
-/// The instant of a count of microseconds.
-fn instant(micros: i64) -> DateTime<Utc> {
-    DateTime::from_timestamp_micros(micros).expect("the number came from an instant")
 }

@@ -47,7 +47,7 @@ pub(super) fn run(cli: &Cli, file: &FileArgs, before: &str, after: &str) -> Resu
     let (moved, unchanged) = compare(&before, &after);
     let text = match (cli.quiet, cli.format) {
         (true, _) => String::new(),
-        (false, Format::Human) => human(&moved, unchanged),
+        (false, Format::Human | Format::Csv) => human(&moved, unchanged),
         (false, Format::Json) => as_json(&before_id, &after_id, &moved, unchanged),
     };
     Ok(Answer { text, warnings: Vec::new(), code: ExitCode::Finished })

@@ -34,7 +34,7 @@ pub(super) fn run(cli: &Cli, args: &StatusArgs, around: &Surroundings<'_>) -> Re
     }
     let text = match (cli.quiet, cli.format) {
         (true, _) => String::new(),
-        (false, Format::Human) => status::human(&status),
+        (false, Format::Human | Format::Csv) => status::human(&status),
         (false, Format::Json) => status::json(&status),
     };
     let is_bad = args.check && !status.problems.is_empty();

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, Tier};
+use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Tier};
 
 use super::kind::{instant, zone};
 use super::reader::Reader;
 use super::written::Written;
 use super::yaml::Fault;
 use super::{
-    Billing, ConfigPaths, DataPaths, Family, Home, Issues, MaxAges, NeverRule, PlanMeaning, Policy, PoolRule, Settings,
-    Thresholds, TierRule, TierSettings, glob, rules,
+    Billing, ConfigPaths, DataPaths, Family, Home, Issues, MaxAges, NeverRule, PlanMeaning, Policy, PoolRule,
+    SessionStore, Settings, TaskClassRule, Thresholds, TierRule, TierSettings, glob, rules,
 };
 
 /// The settings a file writes, with defaults for the rest, checked against each other.
@@ -32,7 +32,8 @@ pub(super) fn settings(text: &str, path: &str, body: &str, written: Written) -> 
         timezone: zone(root.text("timezone")).expect("the kind lets only zones pass"),
         frozen_now: root.optional_text("frozen_now").and_then(instant),
         config: config(&root.group("config")),
-        data: data(&root.group("data")),
+        data: data(&root.group("data"))?,
+        cache: PathBuf::from(root.text("cache")),
         log: root.optional_text("log").map_or_else(|| reports.join("pool-composition-log.md"), PathBuf::from),
         reports,
         pool_globs: pools.iter().map(|rule| glob(&rule.pattern).expect("the kind lets only globs pass")).collect(),
@@ -71,9 +72,9 @@ fn config(group: &Reader) -> ConfigPaths {
 }
 
 /// Where the data is.
-fn data(group: &Reader) -> DataPaths {
+fn data(group: &Reader) -> Result<DataPaths, Fault> {
     let path = |name| group.optional_text(name).map(PathBuf::from);
-    DataPaths {
+    Ok(DataPaths {
         market: path("market"),
         catalogues: path("catalogues"),
         retirements: path("retirements"),
@@ -81,7 +82,35 @@ fn data(group: &Reader) -> DataPaths {
         speeds: path("speeds"),
         sessions: path("sessions"),
         quotas: path("quotas"),
+        babysitter: path("babysitter"),
+        rollup: path("rollup"),
+        session_stores: group.items("session_stores").iter().map(session_store).collect::<Result<_, _>>()?,
+        task_classes: group.items("task_classes").iter().map(task_class).collect::<Result<_, _>>()?,
+    })
+}
+
+/// One session store.
+fn session_store(group: &Reader) -> Result<SessionStore, Fault> {
+    let kind = group.required_text("kind")?;
+    let text = |name| group.optional_text(name).map(str::to_owned);
+    Ok(SessionStore {
+        kind: StoreKind::ALL.into_iter().find(|known| known.as_str() == kind).expect("the kind lets only stores pass"),
+        path: group.required_text("path")?.into(),
+        provider: text("provider"),
+        gateway: text("gateway"),
+        home: text("home"),
+    })
+}
+
+/// One rule for task classes. It must look at something.
+fn task_class(group: &Reader) -> Result<TaskClassRule, Fault> {
+    let text = |name| group.optional_text(name).map(str::to_owned);
+    let rule =
+        TaskClassRule { folder: text("folder"), agent: text("agent"), class: group.required_text("class")?.to_owned() };
+    if rule.folder.is_none() && rule.agent.is_none() {
+        return Err(Fault::new(group.line(), format!("\"{}\" names neither a folder nor an agent", group.shown)));
     }
+    Ok(rule)
 }
 
 /// The homes. One provider belongs to one home; a flat home has no cash price.

@@ -19,7 +19,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use globset::GlobMatcher;
 
-use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, Tier};
+use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Tier};
 
 pub use kind::{Kind, glob};
 pub use reference::{Effect, Key, reference};
@@ -50,6 +50,8 @@ pub struct Settings {
     pub reports: PathBuf,
     /// The composition log.
     pub log: PathBuf,
+    /// Folder for what can be read again.
+    pub cache: PathBuf,
     /// Home → what it is. Every provider belongs to at most one home.
     pub homes: BTreeMap<HomeId, Home>,
     /// Rules for pools, in file order; the first whose pattern matches a pool applies whole.
@@ -112,6 +114,40 @@ pub struct DataPaths {
     pub sessions: Option<PathBuf>,
     /// Folder of `quota-snapshot/1` files, or one file.
     pub quotas: Option<PathBuf>,
+    /// Babysitter log.
+    pub babysitter: Option<PathBuf>,
+    /// Session rollup made by another engine.
+    pub rollup: Option<PathBuf>,
+    /// Session stores.
+    pub session_stores: Vec<SessionStore>,
+    /// Which calls are of which task class, in order.
+    pub task_classes: Vec<TaskClassRule>,
+}
+
+/// One session store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionStore {
+    /// What wrote it.
+    pub kind: StoreKind,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Provider of calls that state none.
+    pub provider: Option<String>,
+    /// Provider of calls that came through a gateway.
+    pub gateway: Option<String>,
+    /// Home of every call.
+    pub home: Option<String>,
+}
+
+/// Which calls are of a task class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskClassRule {
+    /// Glob on the working folder.
+    pub folder: Option<String>,
+    /// Glob on the agent or category.
+    pub agent: Option<String>,
+    /// The class.
+    pub class: String,
 }
 
 /// How a home is paid.

@@ -46,6 +46,8 @@ const FAMILY: Kind = Kind::Word(&["open", "all"]);
 const PLAN_MEANING: Kind = Kind::Word(&["plan_home", "planning_twin", "none"]);
 /// The words of [`crate::vocabulary::Tier`].
 const TIER: Kind = Kind::Word(&["scout", "workhorse", "specialist", "summit"]);
+/// The words of [`crate::vocabulary::StoreKind`].
+const STORE: Kind = Kind::Word(&["claude-code", "codex", "opencode", "litellm"]);
 /// A number of at least 0.
 const AT_LEAST_0: Kind = Kind::AtLeast(0.0);
 
@@ -69,8 +71,19 @@ const PLACES: &[Key] = rows! {
     "data.aliases", Kind::Path, "none", Now, "reviewed alias file";
     "data.speeds", Kind::Path, "none", Now, "measured speeds CSV";
     "data.sessions", Kind::Path, "none", Now, "scorecards CSV";
+    "data.babysitter", Kind::Path, "none", Now, "babysitter log: stalls, kills and restarts of sessions";
+    "data.rollup", Kind::Path, "none", Now, "session rollup made by another engine: CSV or Parquet";
+    "data.session_stores[].kind", STORE, "required", Now, "what wrote the session store";
+    "data.session_stores[].path", Kind::Path, "required", Now, "its folder, database or export; read, never written";
+    "data.session_stores[].provider", Kind::Text, "none", Now, "provider of calls that state none; `anthropic` for claude-code";
+    "data.session_stores[].gateway", Kind::Text, "none", Now, "provider of claude-code calls that came through a gateway";
+    "data.session_stores[].home", Kind::Text, "none", Now, "home of every call of the store; without it the home of the provider";
+    "data.task_classes[].folder", Kind::Glob, "none", Now, "working folder of the session that the rule applies to";
+    "data.task_classes[].agent", Kind::Glob, "none", Now, "agent or category that the rule applies to";
+    "data.task_classes[].class", Kind::Text, "required", Now, "task class of those calls; the first rule that applies wins";
     "data.quotas", Kind::Path, "none", Now, "`quota-snapshot/1`: a file, or a folder of files";
     "reports", Kind::Path, "reports", Now, "folder that a run writes";
+    "cache", Kind::Path, ".cache/pool-review", Now, "folder for what can be read again, such as the index of session stores; may be deleted at any time";
     "log", Kind::Path, "<reports>/pool-composition-log.md", Now, "the composition log; may lie anywhere";
 };
 

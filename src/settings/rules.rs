@@ -139,12 +139,16 @@ fn check_only_homes(settings: &Settings, written: &Written) -> Result<(), Fault>
 fn check_outputs(settings: &Settings, written: &Written) -> Result<(), Fault> {
     let reports = plain(&settings.reports);
     let log = plain(&settings.log);
+    let cache = plain(&settings.cache);
+    if cache == reports || cache == log {
+        return Err(Fault::new(written.line(&["cache"]), "\"cache\" must be a folder of its own"));
+    }
     if log == reports {
         return Err(Fault::new(written.line(&["log", "reports"]), "\"log\" and \"reports\" are the same path"));
     }
     for (key, path) in inputs(settings) {
         let path = plain(path);
-        for (output, target) in [("log", &log), ("reports", &reports)] {
+        for (output, target) in [("log", &log), ("reports", &reports), ("cache", &cache)] {
             if path == *target {
                 let line = written.line(&[output, key]);
                 let what = if key.is_empty() { "this file".to_owned() } else { format!("what {key:?} reads") };
@@ -175,8 +179,11 @@ fn inputs(settings: &Settings) -> Vec<(&'static str, &Path)> {
         ("data.speeds", &data.speeds),
         ("data.sessions", &data.sessions),
         ("data.quotas", &data.quotas),
+        ("data.babysitter", &data.babysitter),
+        ("data.rollup", &data.rollup),
     ];
     paths.extend(optional.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?))));
+    paths.extend(data.session_stores.iter().map(|store| ("data.session_stores", store.path.as_path())));
     paths
 }
 

@@ -110,6 +110,9 @@ fn parse(cells: &Cells, now: DateTime<Utc>) -> Result<Parsed, String> {
         outcome: outcome(stated, basis, kind),
         duration_s: cells.number("duration_s")?,
         cost_usd: cost.filter(|cost| *cost > 0.0 || used_nothing),
+        session_id: cells.text("session_id").map(str::to_owned),
+        epoch: cells.text("epoch").unwrap_or_default().to_owned(),
+        tokens: tokens(cells)?,
         place: cells.place.clone(),
     };
     let is_scored = matches!(row.outcome, Outcome::Success | Outcome::Failure);
@@ -151,6 +154,15 @@ fn uses_no_tokens(cells: &Cells) -> Result<bool, String> {
     Ok(stated > 0 && !used)
 }
 
+/// The token counts a row states.
+fn tokens(cells: &Cells) -> Result<[Option<u64>; 4], String> {
+    let mut counts = [None; 4];
+    for (count, column) in counts.iter_mut().zip(TOKENS) {
+        *count = cells.whole(column, 0)?;
+    }
+    Ok(counts)
+}
+
 /// The rows without repeated (task, attempt) pairs. Of equal rows one is used; of rows that contradict each other none
 /// is, so that the order of rows never decides.
 fn without_repeats(parsed: Vec<Parsed>, note: &mut SourceNote) -> Vec<Parsed> {
@@ -178,5 +190,6 @@ fn without_repeats(parsed: Vec<Parsed>, note: &mut SourceNote) -> Vec<Parsed> {
 
 /// Whether two rows say the same, wherever they stand.
 fn is_same_attempt(a: &ScorecardRow, b: &ScorecardRow) -> bool {
-    ScorecardRow { place: b.place.clone(), ..a.clone() } == *b
+    let ScorecardRow { place, session_id, epoch, tokens, .. } = b.clone();
+    ScorecardRow { session_id, epoch, tokens, place, ..a.clone() } == *b
 }

@@ -1,6 +1,7 @@
 //! The words every room shares: ids, numbers with their three states, prices, source rows and digests.
 //! Nothing here reads a file, knows the clock or depends on another room.
 
+mod calls;
 mod digest;
 mod fleet;
 mod ids;
@@ -9,6 +10,7 @@ mod place;
 mod quota;
 mod rows;
 
+pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
 pub use fleet::{ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, ProviderRule, RouteOverride, TuningNote};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
@@ -17,6 +19,6 @@ pub use place::{ConfigFile, Place};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
     Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, MarketModel, Outcome, Prices, QuotaHome,
-    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SourceNote, SourceState,
-    SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SitterEvent, SitterRow,
+    SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
 };

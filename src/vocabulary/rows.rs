@@ -455,7 +455,75 @@ pub struct ScorecardRow {
     pub duration_s: Option<f64>,
     /// Cost as billed; 0 with tokens on a subscription reads as unknown.
     pub cost_usd: Option<f64>,
+    /// Session, if stated: joins session stores and the babysitter log.
+    pub session_id: Option<String>,
+    /// Harness or prompt version; empty when not stated.
+    pub epoch: String,
+    /// Input without cache, cache read, cache write, output, where stated.
+    pub tokens: [Option<u64>; 4],
     /// Where the row stands.
+    pub place: Place,
+}
+
+/// What the babysitter saw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SitterEvent {
+    /// The session stood still.
+    Stall,
+    /// It was told to go on.
+    Nudge,
+    /// It was started again.
+    Restart,
+    /// It was ended.
+    Kill,
+    /// It ran out of time.
+    Timeout,
+    /// It went round in circles.
+    Loop,
+    /// It went on by itself.
+    Recovered,
+}
+
+impl SitterEvent {
+    /// Every event with its word.
+    pub const WORDS: [(&'static str, Self); 7] = [
+        ("stall", Self::Stall),
+        ("nudge", Self::Nudge),
+        ("restart", Self::Restart),
+        ("kill", Self::Kill),
+        ("timeout", Self::Timeout),
+        ("loop", Self::Loop),
+        ("recovered", Self::Recovered),
+    ];
+
+    /// Whether it ended the session.
+    pub fn ends(self) -> bool {
+        matches!(self, Self::Kill | Self::Timeout)
+    }
+}
+
+/// One line of the babysitter log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SitterRow {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Session.
+    pub session_id: String,
+    /// Task, if stated.
+    pub task_id: Option<String>,
+    /// Pool, if stated.
+    pub pool: Option<PoolId>,
+    /// Provider as written.
+    pub provider: ProviderId,
+    /// Model as written.
+    pub model: String,
+    /// Effort; `None` when not recorded.
+    pub effort: Option<Effort>,
+    /// What was seen.
+    pub event: SitterEvent,
+    /// Seconds waited.
+    pub waited_s: Option<f64>,
+    /// Where the line stands.
     pub place: Place,
 }
 

@@ -266,27 +266,43 @@ fn value(number: &Number) -> String {
     number.value.filter(|value| value.is_finite()).map_or("unknown".to_owned(), |value| number.unit.show(value))
 }
 
-/// Aligned pools without a move, folded, still with their numbers.
+/// Aligned pools without a move, folded, still with a number of each check. Limits and words stand in the section of the run
+/// since which they hold; the first run of all has them here.
 pub(super) fn folded(report: &Report) -> Option<String> {
     let quiet: Vec<_> = pools_of(report).filter(|pool| is_quiet(pool, report)).collect();
     if quiet.is_empty() {
         return None;
     }
+    let is_first = report.previous_run.is_none();
     let mut heads = vec!["Pool"];
     let mut checks: Vec<_> = quiet.iter().flat_map(|pool| &pool.checks).map(|check| check.check).collect();
     checks.sort();
     checks.dedup();
     heads.extend(checks.iter().map(|check| check.as_str()));
+    if !is_first {
+        heads.push("Since");
+    }
+    let shown = if is_first { folded_cell } else { short_cell };
     let row = |pool: &&PoolReport| {
-        let cell = |id| pool.checks.iter().find(|check| check.check == id).map_or(NOTHING.to_owned(), folded_cell);
+        let cell = |id| pool.checks.iter().find(|check| check.check == id).map_or(NOTHING.to_owned(), shown);
         let mut cells = vec![name(pool.id.as_str())];
         cells.extend(checks.iter().copied().map(cell));
+        cells.extend((!is_first).then(|| pool.since.clone()));
         cells
     };
-    let since = report.previous_run.as_ref().map_or(String::new(), |run| format!(", no change since run {run}"));
+    let since = report.previous_run.as_ref().map_or(String::new(), |run| {
+        format!(", no change since run {run}; limits and words stand in the run of the last column")
+    });
     let summary = format!("{} aligned{since}", counted(quiet.len(), "pool", "pools"));
     let rule = format!("|{}", ":--|".repeat(heads.len()));
     Some(fold(&summary, &table(&heads, &rule, quiet.iter().map(row))))
+}
+
+/// The first number of an aligned check with its observations.
+fn short_cell(check: &CheckReport) -> String {
+    let number = check.numbers.iter().find(|number| number.value.is_some_and(f64::is_finite));
+    let n = |number: &Number| number.n.map_or(String::new(), |n| format!(" (n {n})"));
+    number.map_or(check.verdict.to_string(), |number| value(number) + &n(number))
 }
 
 /// A check's verdict with its numbers.

@@ -1,0 +1,144 @@
+//! The rollup table as CSV, and either format by its first bytes.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+
+use super::parquet::read_parquet;
+use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupKey, RollupRow};
+
+/// The cells of one row by column.
+pub(super) type Cells = BTreeMap<String, String>;
+
+/// The table as CSV, columns and rows in fixed order.
+pub fn write_csv(rows: &[RollupRow], as_of: DateTime<Utc>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let names = ["day"].into_iter().chain(COLUMNS.map(|(name, _)| name));
+    let names = names.chain(["first_at", "last_at", "as_of", "format_version"]);
+    writer.write_record(names).expect("memory can be written");
+    for row in rows {
+        let mut row = row.clone();
+        let mut cells = vec![row.key.day.to_string()];
+        for (_, column) in COLUMNS {
+            cells.push(match column {
+                Column::Text(field) => field(&mut row).clone(),
+                Column::Count(field) => field(&mut row).to_string(),
+                Column::Amount(field) => field(&mut row).to_string(),
+                Column::Seconds(field) => seconds(*field(&mut row)).to_string(),
+            });
+        }
+        cells.extend([row.first_at, row.last_at, as_of].map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true)));
+        cells.push(FORMAT_VERSION.to_string());
+        writer.write_record(cells).expect("memory can be written");
+    }
+    String::from_utf8(writer.into_inner().expect("memory can be flushed")).expect("every cell is text")
+}
+
+/// Milliseconds as seconds.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of a few centuries fit an f64 exactly")]
+pub(super) fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1000.0
+}
+
+/// Usable rows, and broken ones by number with what is wrong with them.
+pub type ReadRows = (Vec<RollupRow>, Vec<(usize, String)>);
+
+/// A table of either format: Parquet begins with `PAR1`. Broken rows come back with their number and what is wrong.
+/// The error is a fragment about the whole file.
+pub fn read_file(bytes: &[u8]) -> Result<ReadRows, String> {
+    if bytes.starts_with(b"PAR1") { read_parquet(bytes) } else { read_csv(bytes) }
+}
+
+/// The rows of a CSV table, by column name. Unknown columns are not read.
+pub fn read_csv(bytes: &[u8]) -> Result<ReadRows, String> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
+    let header = reader.headers().map_err(|_| "is not CSV".to_owned())?.clone();
+    check_columns(&header.iter().collect::<Vec<_>>())?;
+    let (mut rows, mut broken) = (Vec::new(), Vec::new());
+    for record in reader.records() {
+        let line = |record: &csv::StringRecord| record.position().map_or(0, csv::Position::line);
+        match record {
+            Ok(record) => {
+                let cells = header.iter().zip(record.iter()).map(|(name, cell)| (name.to_owned(), cell.to_owned()));
+                match parse(&cells.collect()) {
+                    Ok(row) => rows.push(row),
+                    Err(fault) => broken.push((usize::try_from(line(&record)).unwrap_or(0), fault)),
+                }
+            }
+            Err(error) => {
+                let line = error.position().map_or(0, csv::Position::line);
+                broken.push((usize::try_from(line).unwrap_or(0), "is not CSV".to_owned()));
+            }
+        }
+    }
+    Ok((rows, broken))
+}
+
+/// Columns without which a file is no rollup.
+pub(super) fn check_columns(names: &[&str]) -> Result<(), String> {
+    let missing = ["day", "provider", "model", "source", "attempts"].into_iter().find(|name| !names.contains(name));
+    missing.map_or(Ok(()), |name| Err(format!("has no column {name}")))
+}
+
+/// A row of its cells.
+pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
+    let text = |name: &str| cells.get(name).map(|cell| cell.trim()).filter(|cell| !cell.is_empty());
+    if let Some(version) = text("format_version")
+        && version != FORMAT_VERSION.to_string()
+    {
+        return Err(format!("format_version {version:?} is not {FORMAT_VERSION}"));
+    }
+    let day = text("day").ok_or("day is empty")?;
+    let day: NaiveDate = day.parse().map_err(|_| format!("day {day:?} is not a date"))?;
+    let midnight = day.and_time(chrono::NaiveTime::MIN).and_utc();
+    let time = |name: &str| match text(name) {
+        None => Ok(midnight),
+        Some(cell) => DateTime::parse_from_rfc3339(cell)
+            .map(|time| time.to_utc())
+            .map_err(|_| format!("{name} {cell:?} is not a time")),
+    };
+    let key = RollupKey { day, ..RollupKey::default() };
+    let mut row = RollupRow { last_at: time("last_at")?, ..RollupRow::empty(key, time("first_at")?) };
+    for (name, column) in COLUMNS {
+        let Some(cell) = text(name) else { continue };
+        match column {
+            Column::Text(field) => cell.clone_into(field(&mut row)),
+            Column::Count(field) => *field(&mut row) = count(name, cell)?,
+            Column::Amount(field) => *field(&mut row) = amount(name, cell)?,
+            Column::Seconds(field) => *field(&mut row) = milliseconds(amount(name, cell)?),
+        }
+    }
+    for (field, default) in [
+        (&mut row.key.effort, "unrecorded"),
+        (&mut row.key.mode, "standard"),
+        (&mut row.key.task_class, "unclassified"),
+    ] {
+        if field.is_empty() {
+            default.clone_into(field);
+        }
+    }
+    Ok(row)
+}
+
+/// Seconds as milliseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and amounts are not negative"
+)]
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1000.0).round() as u64
+}
+
+/// A whole number; `12.0` is one, as other engines write it.
+fn count(name: &str, cell: &str) -> Result<u64, String> {
+    cell.strip_suffix(".0").unwrap_or(cell).parse().map_err(|_| format!("{name} {cell:?} is not a whole number"))
+}
+
+/// A finite number of at least 0.
+fn amount(name: &str, cell: &str) -> Result<f64, String> {
+    match cell.parse::<f64>() {
+        Ok(value) if value.is_finite() && (value >= 0.0 || name.starts_with("sum_ln")) => Ok(value + 0.0),
+        _ => Err(format!("{name} {cell:?} is not a number of at least 0")),
+    }
+}

@@ -1,0 +1,191 @@
+//! The verb `sessions`: reads the stores, keeps their index in the cache, prints a table. It judges nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, anyhow};
+use chrono::{DateTime, Utc};
+
+use super::{Answer, Surroundings};
+use crate::cli::{By, Cli, ExitCode, Failure, Format, RollupFormat, SessionsArgs};
+use crate::identity::Identity;
+use crate::outputs;
+use crate::review::gather::{Gathered, canonical, gather};
+use crate::review::sessions::{
+    Ingredients, Progress, Stores, Table, holders, index_name, join, prices, read, read_stores, specs,
+};
+use crate::rollup::{Dimension, RollupRow, merge, view, write_csv, write_parquet};
+use crate::settings::Settings;
+use crate::sources::sessions::StoreSpec;
+use crate::store::{Cache, Store};
+use crate::vocabulary::{ScorecardRow, StoreKind};
+
+/// Where the cache is without an instruction file.
+const CACHE: &str = ".cache/pool-review";
+/// Where the reports are without one.
+const REPORTS: &str = "reports";
+
+/// Runs the verb.
+pub(super) fn run(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    if args.since.zip(args.until).is_some_and(|(since, until)| since > until) {
+        return Err(Failure::Unusable(anyhow!("--since lies behind --until")));
+    }
+    if args.stores.is_empty() { of_settings(cli, args, around) } else { of_flags(cli, args, around) }
+}
+
+/// Adds the session stores of the settings to what a review gathered. Returns the days to keep, and warnings.
+pub(super) fn add_to_review(
+    workspace: &Path,
+    settings: &Settings,
+    gathered: &mut Gathered,
+    now: DateTime<Utc>,
+    progress: Progress<'_>,
+) -> (Vec<RollupRow>, Vec<String>) {
+    let data = &settings.data;
+    if data.session_stores.is_empty() && data.babysitter.is_none() && data.rollup.is_none() {
+        return (Vec::new(), Vec::new());
+    }
+    let cache = Cache::at(workspace, &settings.cache);
+    let stores = read(workspace, settings, &gathered.cards, now, &|name: &str| cache.read(name), progress);
+    let mut warnings = write_index(&specs(workspace, settings), &stores, &cache);
+    let (kept, faults) = outputs::sessions::kept(&workspace.join(&settings.reports));
+    warnings.extend(faults);
+    (join(gathered, &stores, settings, kept, now), warnings)
+}
+
+/// Reads the stores of the flags: no pools, no prices, no history.
+fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let now = cli.now.unwrap_or_else(|| (around.clock)());
+    let specs: Vec<StoreSpec> =
+        args.stores.iter().map(|store| spec(cli, store)).collect::<Result<_>>().map_err(Failure::Unusable)?;
+    let cache = Cache::at(&cli.workspace, CACHE.as_ref());
+    let index = |name: &str| cache.read(name).filter(|_| !args.no_cache);
+    let scans = read_stores(&specs, &BTreeSet::new(), &index, around.progress);
+    let stores = Stores { scans, ..Stores::default() };
+    let mut warnings = keep_index(&specs, &stores, &cache, args);
+    let identity = Identity::new(None, &[]).0;
+    let cards: [ScorecardRow; 0] = [];
+    let table = Ingredients {
+        identity: &identity,
+        cards: &cards,
+        stores: &stores,
+        holders: Vec::new(),
+        prices: BTreeMap::new(),
+        kept: Vec::new(),
+        now,
+        mature_hours: 24.0,
+    }
+    .table();
+    warnings.extend(faults(&stores));
+    let store = |cli: &Cli| Store::open(&cli.workspace, REPORTS.as_ref(), format!("{REPORTS}/log.md").as_ref());
+    answer(cli, args, &table, &stores, now, warnings, &store)
+}
+
+/// Reads the stores of the settings, with pools, prices and the days kept from earlier runs.
+fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
+    let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
+    let gathered = gather(&cli.workspace, &settings, config, now);
+    let cache = Cache::at(&cli.workspace, &settings.cache);
+    let index = |name: &str| cache.read(name).filter(|_| !args.no_cache);
+    let stores = read(&cli.workspace, &settings, &gathered.cards, now, &index, around.progress);
+    let mut warnings = keep_index(&specs(&cli.workspace, &settings), &stores, &cache, args);
+    let (kept, faults_of_kept) = outputs::sessions::kept(&cli.workspace.join(&settings.reports));
+    warnings.extend(faults_of_kept);
+    let table = Ingredients {
+        identity: &gathered.identity,
+        cards: &gathered.cards,
+        stores: &stores,
+        holders: holders(&gathered, &settings, now),
+        prices: prices(&gathered),
+        kept,
+        now,
+        mature_hours: settings.thresholds.rows.mature_hours,
+    }
+    .table();
+    warnings.extend(faults(&stores));
+    let store = |cli: &Cli| Store::open(&cli.workspace, &settings.reports, &settings.log);
+    answer(cli, args, &table, &stores, now, warnings, &store)
+}
+
+/// A store of a flag.
+fn spec(cli: &Cli, flag: &str) -> Result<StoreSpec> {
+    let known = StoreKind::ALL.map(StoreKind::as_str).join(", ");
+    let (kind, path) =
+        flag.split_once('=').with_context(|| format!("--store {flag:?} is not KIND=PATH, kind one of {known}"))?;
+    let kind = StoreKind::ALL.into_iter().find(|store| store.as_str() == kind);
+    let kind = kind.with_context(|| format!("--store {flag:?}: kind is none of {known}"))?;
+    Ok(StoreSpec { display: path.to_owned(), ..StoreSpec::new(kind, cli.workspace.join(path)) })
+}
+
+/// Keeps what the next run need not read again. A cache that cannot be written is a warning.
+fn keep_index(specs: &[StoreSpec], stores: &Stores, cache: &Cache, args: &SessionsArgs) -> Vec<String> {
+    if args.no_cache { Vec::new() } else { write_index(specs, stores, cache) }
+}
+
+/// Writes the indexes that changed.
+fn write_index(specs: &[StoreSpec], stores: &Stores, cache: &Cache) -> Vec<String> {
+    let changed = specs.iter().zip(&stores.scans).filter_map(|(spec, (_, scan))| Some((spec, scan.index.as_ref()?)));
+    let written = changed.map(|(spec, index)| cache.replace(&index_name(spec), index));
+    written.filter_map(|result| result.err().map(|error| format!("{error:#}"))).collect()
+}
+
+/// Stores of which something could not be read.
+fn faults(stores: &Stores) -> Vec<String> {
+    stores.scans.iter().flat_map(|(_, scan)| scan.faults.iter().cloned()).collect()
+}
+
+/// The answer: a table, or the rollup behind it.
+fn answer(
+    cli: &Cli,
+    args: &SessionsArgs,
+    table: &Table<'_>,
+    stores: &Stores,
+    now: DateTime<Utc>,
+    warnings: Vec<String>,
+    open: &dyn Fn(&Cli) -> Result<Store>,
+) -> Result<Answer, Failure> {
+    let is_lost =
+        !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.input.files == 0 && scan.fault_count > 0);
+    let code = if is_lost { ExitCode::Failed } else { ExitCode::Finished };
+    let text = if let Some(format) = args.rollup {
+        {
+            let is_meant =
+                |day| args.since.is_none_or(|since| day >= since) && args.until.is_none_or(|until| day <= until);
+            let rows = merge(table.parts.iter().filter(|part| is_meant(part.row.key.day)).map(|part| part.row.clone()));
+            match format {
+                RollupFormat::Csv => write_csv(&rows, now),
+                RollupFormat::Parquet => {
+                    let store = open(cli).map_err(Failure::Failed)?;
+                    outputs::sessions::write_rollup(&store, &write_parquet(&rows, now)).map_err(Failure::Failed)?
+                }
+            }
+        }
+    } else {
+        {
+            let by: Vec<Dimension> = args.by.iter().copied().map(dimension).collect();
+            let view = view(&table.parts, &by, args.since, args.until);
+            let ways: Vec<(&str, u64)> = table.ways.iter().map(|(way, count)| (way.as_str(), *count)).collect();
+            match cli.format {
+                Format::Human => outputs::sessions::human(&view, &ways, &table.remarks),
+                Format::Json => outputs::sessions::json(&view, &ways, &table.remarks),
+                Format::Csv => outputs::sessions::csv(&view),
+            }
+        }
+    };
+    let text = if cli.quiet { String::new() } else { text };
+    Ok(Answer { text, warnings, code })
+}
+
+/// What a line is about.
+fn dimension(by: By) -> Dimension {
+    match by {
+        By::Model => Dimension::Model,
+        By::Effort => Dimension::Effort,
+        By::Pool => Dimension::Pool,
+        By::Home => Dimension::Home,
+        By::Class => Dimension::Class,
+        By::Day => Dimension::Day,
+    }
+}

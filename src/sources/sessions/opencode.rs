@@ -1,0 +1,280 @@
+//! opencode's store: its database of either generation, the routing tables beside it, and the JSON files of older
+//! releases. Read-only; tables of accounts and credentials are never named (references sessions §3, pools §4).
+
+mod database;
+mod message;
+mod routes;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::claude_code::{Failure, NO_TIME};
+use super::codex::inside;
+use super::fold_claude::failed;
+use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
+use super::names::{Id, Names};
+use super::{Progress, StoreScan, StoreSpec, walk};
+use crate::vocabulary::{StatedPool, Timed, used};
+use message::{Message, Trouble};
+use routes::Attempts;
+
+/// Everything the files of one store say.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Names by number.
+    names: Names,
+    /// Assistant messages and compactions.
+    messages: Vec<Message>,
+    /// Ids of them: a database row beats a file.
+    ids: HashSet<Id>,
+    /// Session → what is known of it.
+    sessions: BTreeMap<u32, Session>,
+    /// Tool intervals per message.
+    tools: BTreeMap<Id, Vec<(i64, i64)>>,
+    /// What the router logged.
+    attempts: Attempts,
+}
+
+/// What a session table says of a session.
+#[derive(Debug, Clone, Default)]
+struct Session {
+    /// The pool it was opened on.
+    pool: Option<String>,
+    /// Whether a session spawned it.
+    is_side: bool,
+    /// Its folder.
+    folder: u32,
+}
+
+/// Reads an opencode store: a data folder, or one database file.
+pub(super) fn read(spec: &StoreSpec, joined: &BTreeSet<String>, progress: Progress<'_>) -> StoreScan {
+    let mut scan = StoreScan::default();
+    let mut found = Found::default();
+    let databases = databases(&spec.path);
+    if databases.is_empty() && !spec.path.join("storage").is_dir() {
+        scan.fault(&spec.display, "holds neither opencode*.db nor storage/");
+    }
+    for path in &databases {
+        let name = path.strip_prefix(&spec.path).unwrap_or(path).to_string_lossy().into_owned();
+        let shown = if name.is_empty() { spec.display.clone() } else { format!("{}/{name}", spec.display) };
+        scan.input.files += 1;
+        scan.input.bytes += path.metadata().map_or(0, |meta| meta.len());
+        if let Err(fault) = database::read(path, &mut found, &mut scan) {
+            scan.fault(&shown, &fault);
+        }
+    }
+    json_files(spec, &mut found, &mut scan, progress);
+    scan.bytes_read = scan.input.bytes;
+    fold(found, spec, joined, &mut scan);
+    scan
+}
+
+/// The databases of a store: the file itself, or `opencode.db` and its channels in the folder.
+fn databases(path: &Path) -> Vec<PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let is_database = |name: &str| name.starts_with("opencode") && walk::ends(name, ".db");
+    let mut found: Vec<PathBuf> =
+        entries.filter(|entry| is_database(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+/// Reads `storage/message/<session>/<message>.json`. Ids come from the path: those inside may be stale.
+fn json_files(spec: &StoreSpec, found: &mut Found, scan: &mut StoreScan, progress: Progress<'_>) {
+    let (files, faults) = walk::files(&spec.path, "storage/message", |name| walk::ends(name, ".json"));
+    for (name, reason) in faults {
+        scan.fault(&format!("{}/{name}", spec.display), &reason);
+    }
+    let total: u64 = files.iter().map(|file| file.size).sum();
+    let mut done = 0;
+    for file in &files {
+        done += file.size;
+        progress(done, total);
+        scan.input.files += 1;
+        scan.input.bytes += file.size;
+        let mut parts = file.name.rsplit('/');
+        let id = parts.next().unwrap_or_default().trim_end_matches(".json");
+        let session = parts.next().unwrap_or_default();
+        let data = std::fs::read(&file.path).map_err(|error| super::fault(&error)).and_then(|bytes| {
+            serde_json::from_slice(&bytes).map_err(|error| format!("is not JSON: line {}", error.line()))
+        });
+        match data {
+            Ok(data) => {
+                if let Some(message) = Message::of_v1(id, session, &data, &mut found.names) {
+                    found.add(message);
+                }
+            }
+            Err(fault) => {
+                scan.input.malformed_lines += 1;
+                scan.fault(&format!("{}/{}", spec.display, file.name), &fault);
+            }
+        }
+    }
+}
+
+impl Found {
+    /// Adds a message unless its id is known.
+    fn add(&mut self, message: Message) {
+        if self.ids.insert(message.id) {
+            self.messages.push(message);
+        }
+    }
+}
+
+/// Counts every message once, by id; a copy under another id counts with the first.
+fn fold(mut found: Found, spec: &StoreSpec, joined: &BTreeSet<String>, scan: &mut StoreScan) {
+    let mut groups = Groups::new(spec, joined);
+    let map = super::fold_claude::translate(&found.names, &mut groups);
+    found.messages.sort_by(|a, b| a.text_id.cmp(&b.text_id));
+    let mut copies: HashSet<Id> = HashSet::new();
+    for message in &found.messages {
+        if message.copy_key().is_some_and(|key| !copies.insert(key)) {
+            scan.notes.copies_dropped += 1;
+            continue;
+        }
+        take(message, &found, &map, &mut groups, scan);
+    }
+    routes::loose(&found.attempts, &found.ids, &map, &mut groups, scan);
+    scan.rows = groups.rows();
+}
+
+/// Counts one message.
+fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, scan: &mut StoreScan) {
+    let session = found.sessions.get(&message.session);
+    let attempts = found.attempts.of(message.id);
+    let stated = match (attempts.last(), session.and_then(|session| session.pool.clone())) {
+        (Some(attempt), _) => StatedPool::Attempt(attempt.pool.clone()),
+        (None, Some(pool)) => StatedPool::Session(pool),
+        (None, None) => StatedPool::Nothing,
+    };
+    let folder = if message.folder == 0 { session.map_or(0, |session| session.folder) } else { message.folder };
+    let call = Call {
+        at: if message.completed == NO_TIME { message.created } else { message.completed },
+        session: groups.joined_session(map[message.session as usize]),
+        stated: groups.stated(stated),
+        provider: map[message.provider as usize],
+        model: map[message.model as usize],
+        effort: map[message.effort as usize],
+        folder: map[folder as usize],
+        agent: map[message.agent as usize],
+        is_fast: false,
+        kinds: message.kinds(),
+    };
+    if message.has_tokens() {
+        let is_side = session.is_some_and(|session| session.is_side);
+        answered(message, is_side, found, &call, groups, scan);
+    } else {
+        unanswered(message, attempts.is_empty(), &call, groups, scan);
+    }
+    routes::count(attempts, &call, groups, scan);
+}
+
+/// A call without tokens: failed, cut short, or still under way. Where the router logged its attempts, they speak.
+fn unanswered(message: &Message, is_unlogged: bool, call: &Call, groups: &mut Groups<'_>, scan: &mut StoreScan) {
+    match message.trouble {
+        Some(Trouble::Cut) => scan.events.interrupts += 1,
+        Some(Trouble::Failed(failure)) if is_unlogged => failed(failure, call, groups, &mut scan.events),
+        Some(Trouble::Context) if is_unlogged => {
+            scan.events.api_errors += 1;
+            let sums = groups.sums(call);
+            sums.calls += 1;
+            *sums.failures.entry("context").or_default() += 1;
+        }
+        _ => {}
+    }
+}
+
+/// A call with tokens.
+fn answered(
+    message: &Message,
+    is_side: bool,
+    found: &Found,
+    call: &Call,
+    groups: &mut Groups<'_>,
+    scan: &mut StoreScan,
+) {
+    let sums = groups.sums(call);
+    sums.calls += 1;
+    sums.responses += 1;
+    sums.sidechain_responses += u64::from(is_side);
+    sums.input_tokens += message.input;
+    sums.cache_read_tokens += message.cache_read;
+    sums.cache_write_tokens += message.cache_write;
+    sums.cache_write_unknown_tokens += message.cache_write;
+    sums.output_tokens += message.output;
+    sums.reasoning_tokens += message.reasoning;
+    sums.retries += message.retries;
+    scan.events.retries += message.retries;
+    match message.cost.filter(|cost| *cost > 0.0) {
+        Some(cost) => {
+            sums.cost_usd += cost;
+            sums.sum_cost_sq += cost * cost;
+            sums.n_cost += 1;
+        }
+        None => scan.notes.not_billed += 1,
+    }
+    if message.trouble.is_some() || message.is_compaction || message.retries > 0 {
+        return;
+    }
+    if let Some(attempt) = found.attempts.of(message.id).iter().rev().find(|attempt| attempt.is_success) {
+        attempt.time(message.output, sums);
+    } else {
+        let tools = found.tools.get(&message.id).map_or(&[][..], Vec::as_slice);
+        sums.timed.extend(timed(message.output, message.busy_ms(tools)));
+    }
+}
+
+impl Message {
+    /// Milliseconds of the model.
+    fn busy_ms(&self, tools: &[(i64, i64)]) -> Option<i64> {
+        if self.created == NO_TIME {
+            return None;
+        }
+        if self.streamed != NO_TIME {
+            return Some(self.streamed - self.created);
+        }
+        let own: Vec<_> = self.tools.iter().chain(tools).copied().collect();
+        (self.completed != NO_TIME).then(|| self.completed - self.created - inside(&own, self.created, self.completed))
+    }
+
+    /// Kinds of tokens.
+    fn kinds(&self) -> u8 {
+        [
+            (self.input, used::INPUT),
+            (self.cache_read, used::CACHE_READ),
+            (self.cache_write, used::WRITE_UNKNOWN),
+            (self.output, used::OUTPUT),
+        ]
+        .iter()
+        .filter(|(tokens, _)| *tokens > 0)
+        .fold(0, |kinds, (_, kind)| kinds | kind)
+    }
+}
+
+impl routes::Attempt {
+    /// Adds the times of a successful attempt.
+    fn time(&self, output: u64, sums: &mut crate::vocabulary::CallSums) {
+        if !self.is_timed {
+            return;
+        }
+        sums.timed.extend(timed(output, self.response_ms));
+        let (Some(response), Some(first)) = (self.response_ms, self.first_token_ms) else { return };
+        sums.first_token_ms.extend(u64::try_from(first));
+        if response - first >= MIN_BUSY_MS && output >= MIN_OUTPUT {
+            sums.decoded.push(Timed { output, ms: (response - first).unsigned_abs() });
+        }
+    }
+}
+
+/// Why a status code failed a call.
+fn of_status(status: i64) -> Failure {
+    match status {
+        429 => Failure::RateLimited,
+        401..=403 => Failure::Auth,
+        500..=599 => Failure::Overloaded,
+        _ => Failure::Other,
+    }
+}

@@ -1,0 +1,199 @@
+//! Messages of either generation as one struct.
+
+use serde_json::Value;
+
+use super::of_status;
+use crate::sources::sessions::claude_code::{Failure, NO_TIME};
+use crate::sources::sessions::names::{Id, Names};
+
+/// Why a message is not an ordinary answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// A person cut it short.
+    Cut,
+    /// The context was full.
+    Context,
+    /// The call failed.
+    Failed(Failure),
+}
+
+/// An assistant message, or a compaction.
+#[derive(Debug, Clone)]
+pub(super) struct Message {
+    /// Its id.
+    pub(super) id: Id,
+    /// Its id as text: of copies the smallest counts.
+    pub(super) text_id: Box<str>,
+    /// Session, provider, model, effort, agent and folder by name.
+    pub(super) session: u32,
+    /// See `session`.
+    pub(super) provider: u32,
+    /// See `session`.
+    pub(super) model: u32,
+    /// See `session`.
+    pub(super) effort: u32,
+    /// See `session`.
+    pub(super) agent: u32,
+    /// See `session`.
+    pub(super) folder: u32,
+    /// Epoch milliseconds.
+    pub(super) created: i64,
+    /// End of the stream.
+    pub(super) streamed: i64,
+    /// End, tools included.
+    pub(super) completed: i64,
+    /// Uncached input.
+    pub(super) input: u64,
+    /// Read from cache.
+    pub(super) cache_read: u64,
+    /// Written to cache.
+    pub(super) cache_write: u64,
+    /// Output with reasoning.
+    pub(super) output: u64,
+    /// Reasoning.
+    pub(super) reasoning: u64,
+    /// Cost as stored.
+    pub(super) cost: Option<f64>,
+    /// Retries inside.
+    pub(super) retries: u64,
+    /// What went wrong.
+    pub(super) trouble: Option<Trouble>,
+    /// Whether it sums up a context.
+    pub(super) is_compaction: bool,
+    /// Tool intervals inside.
+    pub(super) tools: Vec<(i64, i64)>,
+}
+
+impl Message {
+    /// A message of the first generation; `None` unless an assistant wrote it.
+    pub(super) fn of_v1(id: &str, session: &str, data: &Value, names: &mut Names) -> Option<Self> {
+        if data["role"] != "assistant" {
+            return None;
+        }
+        let model = data["modelID"].as_str().or_else(|| data["model"]["modelID"].as_str());
+        let provider = data["providerID"].as_str().or_else(|| data["model"]["providerID"].as_str());
+        let mut message = Self::common(id, session, data, names);
+        message.model = names.optional(model);
+        message.provider = names.optional(provider);
+        message.effort = names.optional(data["variant"].as_str());
+        message.agent = names.optional(data["agent"].as_str());
+        message.folder = names.optional(data["path"]["cwd"].as_str());
+        message.trouble = trouble(&data["error"]);
+        Some(message)
+    }
+
+    /// A message of the second generation.
+    pub(super) fn of_v2(id: &str, session: &str, data: &Value, names: &mut Names) -> Self {
+        let mut message = Self::common(id, session, data, names);
+        message.model = names.optional(data["model"]["id"].as_str());
+        message.provider = names.optional(data["model"]["providerID"].as_str());
+        message.effort = names.optional(data["model"]["variant"].as_str());
+        message.agent = names.optional(data["agent"].as_str());
+        message.trouble = trouble(&data["error"]);
+        message.retries = data["retry"]["attempt"].as_u64().unwrap_or(0);
+        for part in data["content"].as_array().into_iter().flatten() {
+            let time = if part["state"]["time"].is_object() { &part["state"]["time"] } else { &part["time"] };
+            if let (Some("tool"), Some(start), Some(end)) =
+                (part["type"].as_str(), instant(&time["start"]), instant(&time["end"]))
+            {
+                message.tools.push((start, end));
+            }
+        }
+        message
+    }
+
+    /// What both generations write alike.
+    fn common(id: &str, session: &str, data: &Value, names: &mut Names) -> Self {
+        let tokens = &data["tokens"];
+        let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(whole)).unwrap_or(0);
+        let reasoning = count(&tokens["reasoning"]);
+        let time = |name: &str| instant(&data["time"][name]).unwrap_or(NO_TIME);
+        Self {
+            id: Id::of(b'o', id.as_bytes()),
+            text_id: id.into(),
+            session: names.number(session),
+            provider: 0,
+            model: 0,
+            effort: 0,
+            agent: 0,
+            folder: 0,
+            created: time("created"),
+            streamed: time("streamed"),
+            completed: time("completed"),
+            input: count(&tokens["input"]),
+            cache_read: count(&tokens["cache"]["read"]),
+            cache_write: count(&tokens["cache"]["write"]),
+            output: count(&tokens["output"]) + reasoning,
+            reasoning,
+            cost: data["cost"].as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0),
+            retries: 0,
+            trouble: None,
+            is_compaction: false,
+            tools: Vec::new(),
+        }
+    }
+
+    /// Whether any token was used.
+    pub(super) fn has_tokens(&self) -> bool {
+        self.input + self.cache_read + self.cache_write + self.output > 0
+    }
+
+    /// What a copy under another id shares with its original; `None` for messages that take no part.
+    pub(super) fn copy_key(&self) -> Option<Id> {
+        if self.completed == NO_TIME || self.created == NO_TIME || !self.has_tokens() {
+            return None;
+        }
+        let numbers = [
+            self.created.unsigned_abs(),
+            self.completed.unsigned_abs(),
+            u64::from(self.provider),
+            u64::from(self.model),
+            self.input,
+            self.cache_read,
+            self.cache_write,
+            self.output,
+            self.reasoning,
+        ]
+        .map(u64::to_le_bytes);
+        Some(Id::of_parts(&numbers.each_ref().map(<[u8; 8]>::as_slice)))
+    }
+}
+
+/// Epoch milliseconds.
+pub(super) fn instant(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_f64().and_then(|value| i64::try_from(whole(value)).ok()))
+}
+
+/// A number of at least 0 as a whole one.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "`as` saturates, and counts are not negative"
+)]
+fn whole(value: f64) -> u64 {
+    value.max(0.0) as u64
+}
+
+/// What an `error` of either generation means.
+fn trouble(error: &Value) -> Option<Trouble> {
+    let name = error["name"].as_str().or_else(|| error["type"].as_str())?;
+    let status = error["data"]["statusCode"].as_i64().or_else(|| error["status"].as_i64());
+    let is = |part: &str| name.to_lowercase().contains(part);
+    Some(if is("abort") || is("interrupt") {
+        Trouble::Cut
+    } else if is("contextoverflow") || is("context-overflow") || is("context_overflow") {
+        Trouble::Context
+    } else if let Some(status) = status {
+        Trouble::Failed(of_status(status))
+    } else if is("auth") {
+        Trouble::Failed(Failure::Auth)
+    } else if is("quota") {
+        Trouble::Failed(Failure::Quota)
+    } else if is("ratelimit") || is("rate-limit") || is("rate_limit") {
+        Trouble::Failed(Failure::RateLimited)
+    } else if is("transport") || is("network") {
+        Trouble::Failed(Failure::Network)
+    } else {
+        Trouble::Failed(Failure::Other)
+    })
+}

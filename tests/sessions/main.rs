@@ -1,0 +1,14 @@
+//! Session evidence: exact totals of every handed case and of generated trees, the index, broken stores, the rollup.
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
+#![expect(clippy::disallowed_methods, reason = "tests make and remove their own folders")]
+#![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
+
+mod cases;
+#[path = "../common/mod.rs"]
+mod common;
+mod faults;
+mod index;
+mod rollup;
+mod support;
+mod trees;
+mod verb;

@@ -1,0 +1,139 @@
+//! The verb `sessions` as people run it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::common::shared;
+use crate::support::{copy, fresh};
+
+/// Runs the program in a folder.
+fn run(workspace: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pool-review"))
+        .current_dir(workspace)
+        .env_clear()
+        .env("TZ", "America/Los_Angeles")
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+/// A workspace with the stores of one case.
+fn workspace(case: &str) -> Option<std::path::PathBuf> {
+    let folder = fresh(&format!("verb-{case}"));
+    copy(&shared()?.join("cases/sessions").join(case).join("in"), &folder);
+    Some(folder)
+}
+
+/// The rows of a JSON answer.
+fn rows(output: &Output) -> Vec<Value> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["rows"].as_array().unwrap().clone()
+}
+
+#[test]
+fn every_grouping_adds_up_to_the_same_totals_in_any_zone() {
+    let Some(folder) = workspace("se-23-day-boundary") else { return };
+    for by in ["model", "effort", "pool", "home", "class", "day", "day,pool,effort"] {
+        let output = run(&folder, &["sessions", "--store", "claude-code=claude", "--by", by, "--format", "json"]);
+        let sum: u64 = rows(&output).iter().map(|row| row["output_tokens"].as_u64().unwrap()).sum();
+        assert_eq!(sum, 460, "--by {by}");
+    }
+    let day = ["sessions", "--store", "claude-code=claude", "--by", "day", "--since", "2026-10-25", "--format", "csv"];
+    let output = run(&folder, &day);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line: Vec<&str> = text.lines().nth(1).unwrap().split(',').collect();
+    let column = text.lines().next().unwrap().split(',').position(|name| name == "output_tokens").unwrap();
+    assert_eq!((line[1], line[column], text.lines().count()), ("2026-10-25", "250", 2), "UTC days, whatever the zone");
+}
+
+#[test]
+fn a_second_run_reads_nothing_and_says_the_same() {
+    let Some(folder) = workspace("se-31-speed") else { return };
+    let args = ["sessions", "--store", "claude-code=claude", "--store", "codex=codex", "--format", "json"];
+    let first = run(&folder, &args);
+    assert_eq!(rows(&first).len(), 3, "opus standard and fast, gpt-5.5");
+    let second = run(&folder, &args);
+    assert_eq!(first.stdout, second.stdout);
+    assert!(folder.join(".cache/pool-review/CACHEDIR.TAG").is_file());
+    let bare = [&args[..], &["--no-cache"]].concat();
+    assert_eq!(run(&folder, &bare).stdout, first.stdout, "the index changes no figure");
+    std::fs::remove_dir_all(folder.join(".cache")).unwrap();
+    assert_eq!(run(&folder, &bare).stdout, first.stdout, "and may be lost");
+    assert!(!folder.join(".cache").exists(), "--no-cache writes none");
+}
+
+#[test]
+fn thin_speeds_are_not_shown_and_the_words_say_why() {
+    let Some(folder) = workspace("se-31-speed") else { return };
+    let output = run(&folder, &["sessions", "--store", "codex=codex"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("gpt-5.5") && text.contains("fewer than 8 timed responses"), "{text}");
+    assert!(!text.contains("47.6"), "three timed responses are too few for a rate: {text}");
+}
+
+#[test]
+fn wrong_flags_exit_with_2_and_a_missing_store_is_said() {
+    let folder = fresh("verb-wrong");
+    for args in [
+        &["sessions", "--store", "claude=x"][..],
+        &["sessions", "--store", "codex"],
+        &["sessions", "--store", "codex=x", "--since", "2026-11-02", "--until", "2026-11-01"],
+        &["sessions"],
+        &["review", "--format", "csv"],
+    ] {
+        let output = run(&folder, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stderr).lines().count(), 1, "{args:?}: one error, one line");
+    }
+    let output = run(&folder, &["sessions", "--store", "codex=not-there"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("warning: not-there does not exist"), "{said}");
+    assert_eq!(output.status.code(), Some(1), "no store could be read at all");
+}
+
+#[test]
+fn a_rollup_comes_out_as_csv_and_as_parquet() {
+    let Some(folder) = workspace("se-31-speed") else { return };
+    let store = ["sessions", "--store", "claude-code=claude", "--now", "2026-11-29T12:00:00Z"];
+    let csv = run(&folder, &[&store[..], &["--rollup", "csv"]].concat());
+    let parquet = run(&folder, &[&store[..], &["--rollup", "parquet"]].concat());
+    let path = String::from_utf8(parquet.stdout).unwrap();
+    assert_eq!(path.trim(), "reports/rollup/sessions.parquet");
+    let written = std::fs::read(folder.join(path.trim())).unwrap();
+    let rows = pool_review::rollup::read_file(&written).unwrap();
+    assert_eq!(rows, pool_review::rollup::read_file(&csv.stdout).unwrap());
+    assert!(!rows.0.is_empty());
+}
+
+#[test]
+fn a_review_uses_the_stores_keeps_their_days_and_changes_no_store() {
+    let folder = fresh("verb-review");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for part in ["data", "instructions"] {
+        copy(&root.join(part), &folder.join(part));
+    }
+    let Some(shared) = shared() else { return };
+    copy(&shared.join("cases/sessions/se-35-clients-delete-history/run1"), &folder.join("store"));
+    let file = folder.join("instructions/pool-composition-review.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let stores = "data:\n  session_stores:\n    - { kind: claude-code, path: store/claude }\n";
+    std::fs::write(&file, text.replacen("data:\n", stores, 1)).unwrap();
+    let review = run(&folder, &["review"]);
+    assert!(matches!(review.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&review.stderr));
+    let kept = folder.join("reports/history/sessions-2026-10.csv");
+    assert!(std::fs::read_to_string(&kept).unwrap().contains("2026-10-20"));
+    let before = std::fs::read(&kept).unwrap();
+    run(&folder, &["review"]);
+    assert_eq!(std::fs::read(&kept).unwrap(), before, "a second run changes no kept day");
+    std::fs::remove_file(folder.join("store/claude/projects/-home-dev-demo/old.jsonl")).unwrap();
+    let table = run(&folder, &["sessions", "--by", "day", "--format", "json"]);
+    let days: Vec<(String, u64)> = rows(&table)
+        .iter()
+        .filter(|row| row["source"] == "claude-code")
+        .map(|row| (row["day"].as_str().unwrap().to_owned(), row["output_tokens"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(days, [("2026-10-20".to_owned(), 100), ("2026-11-20".to_owned(), 120)], "one file gone, its day kept");
+}
