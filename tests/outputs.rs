@@ -291,8 +291,7 @@ fn read_back(section: &str) -> Vec<(String, Vec<String>)> {
         match &node.data.borrow().value {
             NodeValue::Heading(_) => pool = flat(node),
             NodeValue::Table(_) if pool.contains(" · ") && !pool.contains("run ") => {
-                let cells = |row: &'_ AstNode<'_>| row.children().map(flat).collect::<Vec<_>>();
-                rows.extend(node.children().skip(1).map(|row| (pool.clone(), cells(row))));
+                rows.extend(node.children().skip(1).map(|row| (pool.clone(), row.children().map(flat).collect())));
             }
             _ => {}
         }

@@ -2,7 +2,6 @@
 //! for outside schedulers, read by their real parsers where this machine has them.
 #![expect(
     clippy::unwrap_used,
-    clippy::disallowed_methods,
     clippy::print_stderr,
     reason = "tests write into scratch folders of their own and say what they could not run"
 )]
