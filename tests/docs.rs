@@ -96,6 +96,7 @@ fn sources_of(check: &str) -> String {
     let name = check.replace('-', "_");
     let folder = format!("src/checks/{name}");
     let parts = if root().join(&folder).is_dir() { all_text(&folder, "rs") } else { String::new() };
+    let parts = parts.replace(" note(evidence", " finding(evidence");
     let own = text(&format!("src/checks/{name}.rs")) + "\n" + &parts;
     if check == "structure" { own + &text("src/review/consumers.rs") } else { own }
 }

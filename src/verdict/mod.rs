@@ -3,12 +3,14 @@
 
 mod finding;
 mod inspect;
+mod names;
 mod proposal;
 mod report;
 mod sentence;
 
 pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
 pub use inspect::{DoctorView, LayerView, MemberView, PoolView, RotationView, ViolationView};
+pub use names::NameRow;
 pub use proposal::{
     Bar, BarTerm, Change, Condition, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal, Reviewer, Rollback,
     Trigger, Verification, axis, content_digest, fingerprint,
