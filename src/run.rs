@@ -14,10 +14,12 @@ use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::checks::CHECKS;
-use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, Format, ReviewArgs, Verb};
-use crate::history::{Cadence, Rhythm};
+use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
+use crate::fetch;
+use crate::history::{Cadence, MarketMemory, Rhythm};
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, Gathered, canonical, gather};
+use crate::review::names::names;
 use crate::review::{Clock, Reviewed, inspect, review};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
@@ -42,6 +44,12 @@ pub struct Surroundings<'a> {
     pub colour: bool,
     /// The machine around it.
     pub host: Host<'a>,
+    /// A variable of the environment: keys and proxies, by name.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Waits.
+    pub sleep: &'a dyn Fn(std::time::Duration),
+    /// Shows what is being done; says nothing where stderr is no terminal.
+    pub doing: &'a dyn Fn(&str),
     /// Called while session stores are read: store, bytes done, bytes in all.
     pub progress: &'a (dyn Fn(&str, u64, u64) + Sync),
 }
@@ -80,8 +88,8 @@ const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
-        Verb::Review(_) if cli.format == Format::Csv => {
-            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; `review` prints human or json")))
+        Verb::Review(_) | Verb::Explain(_) | Verb::Doctor(_) if cli.format == Format::Csv => {
+            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; other verbs print human or json")))
         }
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
@@ -91,10 +99,43 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         Verb::Schedule { target, file } => units::run(cli, file, *target, around),
         Verb::Completions { shell } => Ok(shell::completions(*shell)),
         Verb::Man => shell::man(),
+        Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
     }
+}
+
+/// Brings bodies into the data folder. A source that fails is a warning; only when every one fails has the run failed.
+fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let jobs = fetch::plan(&settings, &args.sources);
+    if jobs.is_empty() {
+        let named = if args.sources.is_empty() { "no source" } else { "none of the named sources" };
+        return Err(Failure::Unusable(anyhow!("{named} has a place (data.*) and an address in {}", settings.path)));
+    }
+    let outside = fetch::Surroundings {
+        clock: around.clock,
+        sleep: around.sleep,
+        variable: around.variable,
+        progress: around.doing,
+    };
+    let done = fetch::run(&cli.workspace, &settings, &jobs, (args.force, args.accept_fewer), &outside);
+    let failed = done.iter().filter(|fetched| fetched.is_failed());
+    let warnings: Vec<String> = failed.map(fetch::Fetched::line).collect();
+    let code = if warnings.len() == done.len() { ExitCode::Failed } else { ExitCode::Finished };
+    let text = match (cli.quiet, cli.format) {
+        (true, _) | (false, Format::Csv) => String::new(),
+        (false, Format::Human) => {
+            let fine = done.iter().filter(|fetched| !fetched.is_failed());
+            fine.map(|fetched| outputs::text::own(&fetched.line(), outputs::text::Place::Terminal) + "\n").collect()
+        }
+        (false, Format::Json) => {
+            let rows: Vec<_> = done.iter().map(fetch::Fetched::json).collect();
+            format!("{}\n", serde_json::Value::Array(rows))
+        }
+    };
+    Ok(Answer { text, warnings, code })
 }
 
 /// The page of a check, the meaning of a code, or a pool as resolved.
@@ -107,7 +148,11 @@ fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<A
     if let Some(text) = outputs::inspect::code(topic, &pages) {
         return Ok(answer(text));
     }
-    let (settings, clock, gathered) = look(cli, &args.instructions, around)?;
+    let no_page = |failure| match failure {
+        Failure::Unusable(error) => Failure::Unusable(error.context(format!("no check or code is called {topic:?}"))),
+        Failure::Failed(error) => Failure::Failed(error),
+    };
+    let (settings, clock, gathered) = look(cli, &args.instructions, around).map_err(no_page)?;
     match inspect::pool(&gathered, &settings, clock, topic) {
         Ok(view) if cli.format == Format::Json => Ok(answer(outputs::inspect::pool_json(&view))),
         Ok(view) => Ok(answer(outputs::inspect::pool(&view))),
@@ -123,6 +168,11 @@ fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<A
 /// What was found, and how fresh.
 fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let (settings, clock, gathered) = look(cli, &args.instructions, around)?;
+    if args.names {
+        let rows = names(&gathered, &settings);
+        let is_json = cli.format == Format::Json;
+        return Ok(answer(if is_json { outputs::names::names_json(&rows) } else { outputs::names::names(&rows) }));
+    }
     let view = inspect::doctor(&gathered, &settings, clock);
     let text =
         if cli.format == Format::Json { outputs::inspect::doctor_json(&view) } else { outputs::inspect::doctor(&view) };
@@ -136,7 +186,7 @@ fn look(cli: &Cli, path: &Path, around: &Surroundings<'_>) -> Result<(Settings, 
     let is_frozen = cli.now.is_none() && settings.frozen_now.is_some();
     let clock = Clock { now, is_frozen, next_due: None };
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
-    let gathered = gather(&cli.workspace, &settings, config, now);
+    let gathered = gather(&cli.workspace, &settings, config, &MarketMemory::default(), now);
     Ok((settings, clock, gathered))
 }
 
@@ -234,7 +284,9 @@ struct Audit<'a> {
 /// Gathers, judges and delivers. `said` is what the cadence has to say.
 fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) -> anyhow::Result<Answer> {
     let Audit { cli, args, settings, store, around } = *audit;
-    let mut gathered = gather(&cli.workspace, settings, config, clock.now);
+    let (file, warning) = outputs::read_market(store)?;
+    let memory = file.before(&clock.run_id()).clone();
+    let mut gathered = gather(&cli.workspace, settings, config, &memory, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
@@ -244,7 +296,11 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| *fact);
     let since = outputs::log::Since { cadence: said, before };
     let delivery = delivery(&reviewed, settings, since);
+    if let Some(file) = file.after(&clock.run_id(), memory, reviewed.market.clone()) {
+        outputs::keep_market(&file, store)?;
+    }
     let mut warnings = outputs::deliver(delivery, store)?;
+    warnings.extend(warning);
     if let Some(summary) = &around.host.job_summary {
         let section = outputs::job::summary(&outputs::section(delivery));
         warnings.extend(store::append_aside(summary, section.as_bytes()).err().map(|error| format!("{error:#}")));

@@ -135,7 +135,8 @@ fn improve(gathered: &mut Gathered, model: &ModelId, points: f64, price: f64) {
 
 /// Prices times a factor.
 fn cheaper(prices: Prices, factor: f64) -> Prices {
-    let times = |price: Option<f64>| price.map(|price| price * factor);
+    let factor = rust_decimal::Decimal::try_from(factor).unwrap();
+    let times = |price: Option<rust_decimal::Decimal>| price.map(|price| price * factor);
     Prices {
         input: times(prices.input),
         output: times(prices.output),

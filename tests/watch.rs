@@ -146,7 +146,18 @@ fn watching(
     let path = workspace.display().to_string();
     let cli = Cli::try_parse_from(["pool-review", "--workspace", &path, "watch", "--jitter", "0"]).unwrap();
     let gate = gate();
-    let answer = run(&cli, &Surroundings { clock: &|| clock.get(), colour: false, progress: &|_, _, _| {}, host });
+    let answer = run(
+        &cli,
+        &Surroundings {
+            clock: &|| clock.get(),
+            colour: false,
+            progress: &|_, _, _| {},
+            variable: &|_| None,
+            sleep: &|_| {},
+            doing: &|_| {},
+            host,
+        },
+    );
     drop(gate);
     assert_eq!(answer.map_err(|failure| failure.parts().0).unwrap().text, "stopped\n");
     (said.into_inner(), warned.into_inner())

@@ -6,6 +6,8 @@ pub mod book;
 pub mod calls;
 pub mod fit;
 pub mod front;
+pub mod offers;
+mod outside;
 mod pool;
 pub mod rates;
 pub mod retire;
@@ -14,7 +16,8 @@ pub mod standing;
 pub mod weights;
 pub mod windows;
 
+pub use outside::Surroundings;
 pub use pool::{
-    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Shadow,
-    Successor, TierNumbers,
+    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
+    Requirements, Shadow, Successor, TierNumbers,
 };

@@ -6,6 +6,7 @@ mod cadence;
 mod compare;
 mod facts;
 mod ledger;
+mod market;
 mod settle;
 
 pub use baseline::{Current, Previous, baseline_state};
@@ -15,4 +16,5 @@ pub use facts::{
     Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,
 };
 pub use ledger::{Event, Ledger, Past};
+pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
 pub use settle::{Settlement, settle_proposals};

@@ -7,6 +7,7 @@ mod fleet;
 mod ids;
 mod known;
 mod place;
+mod prices;
 mod quota;
 mod rows;
 
@@ -16,9 +17,10 @@ pub use fleet::{ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, Prov
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use place::{ConfigFile, Place};
+pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, as_number, next_change, prices_at};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
-    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, MarketModel, Outcome, Prices, QuotaHome,
-    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SitterEvent, SitterRow,
-    SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, ListedEnd, MarketModel, Outcome, PriceRow,
+    ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection,
+    SitterEvent, SitterRow, SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
 };
