@@ -299,9 +299,6 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
         outputs::keep_market(&file, store)?;
     }
     let delivery = delivery(&reviewed, settings, since);
-    if let Some(file) = file.after(&clock.run_id(), memory, reviewed.market.clone()) {
-        outputs::keep_market(&file, store)?;
-    }
     let mut warnings = outputs::deliver(delivery, store)?;
     warnings.extend(warning);
     if let Some(summary) = &around.host.job_summary {
