@@ -16,15 +16,17 @@ use std::time::Instant;
 use chrono::{DateTime, TimeDelta, Utc};
 use pool_review::checks::judge_pool;
 use pool_review::evidence::assemble::{HomeFacts, PoolInput, World, assemble};
+
 use pool_review::evidence::attribution::{Attribution, RowLimits};
-use pool_review::evidence::book::Book;
+use pool_review::evidence::book::{Book, Statements};
 use pool_review::evidence::cells::EstimateRules;
 use pool_review::evidence::own::RowClock;
 use pool_review::evidence::statistics::duration::DurationRules;
 use pool_review::evidence::statistics::prior::PriorRules;
 use pool_review::evidence::statistics::weight::RowWeights;
 use pool_review::evidence::windows::WindowRules;
-use pool_review::evidence::{ConfigFacts, Readiness, Requirements, TierNumbers};
+use pool_review::evidence::{ConfigFacts, Readiness, Requirements, Surroundings, TierNumbers};
+use pool_review::history::MarketMemory;
 use pool_review::review::gather::{Gathered, canonical, gather};
 use pool_review::ring::{PoolPolicy, ResolvedRing, RingInput};
 use pool_review::settings::Settings;
@@ -96,12 +98,8 @@ fn rows(
             outcome: if is_success { Outcome::Success } else { Outcome::Failure },
             duration_s: Some(f64::from(u32::try_from(200 + (i * 53 + member * 29) % 900).unwrap())),
             is_cut_off: false,
-            tokens: Some(TaskTokens {
-                input: 8_000,
-                cache_read: 24_000,
-                cache_write: 0,
-                output: 2_000 + 10 * i as u64,
-            }),
+            tokens: [Some(8_000), Some(24_000), Some(0), Some(2_000 + 10 * i as u64)],
+            session_id: None,
             cost_usd: None,
             epoch: String::new(),
             judged: None,
@@ -165,7 +163,17 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
     }
     attribution.settle();
     let attributed = start.elapsed();
-    let book = Book::build(&sources.identity, &sources.market, &sources.offers, &sources.retirements);
+    let statements = Statements {
+        market: &sources.market,
+        offers: &sources.offers,
+        own_lists: &sources.own_lists,
+        retirements: &sources.retirements,
+        prices: &sources.prices,
+        listed_ends: &sources.listed_ends,
+        earlier_prices: None,
+        at: Some(now),
+    };
+    let book = Book::build(&sources.identity, &statements);
     let homes: BTreeMap<ProviderId, HomeFacts> = settings
         .homes
         .iter()
@@ -192,6 +200,7 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
         blacklisted: &BTreeSet::new(),
         first_seen: &first_seen,
         window_rules: WindowRules::default(),
+        around: Surroundings::default(),
         estimates: EstimateRules {
             clock: RowClock::new(now, 24.0, RowWeights::default()),
             min_class_share: 0.05,
@@ -240,7 +249,7 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let settings = Settings::load(root, Path::new("instructions/pool-composition-review.md")).unwrap();
     let now = settings.frozen_now.unwrap();
-    let sources = gather(root, &settings, canonical(root, &settings, now).unwrap(), now);
+    let sources = gather(root, &settings, canonical(root, &settings, now).unwrap(), &MarketMemory::default(), now);
     fleet(POOLS / 4, &sources, &settings, now);
     fleet(POOLS, &sources, &settings, now);
 }

