@@ -15,9 +15,9 @@ use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pool_review::checks::judge_pool;
-use pool_review::evidence::assemble::{HomeFacts, PoolInput, World, assemble};
+use pool_review::evidence::assemble::{HomeFacts, PoolInput, Surroundings, World, assemble};
 use pool_review::evidence::attribution::{Attribution, RowLimits};
-use pool_review::evidence::book::Book;
+use pool_review::evidence::book::{Book, Statements};
 use pool_review::evidence::cells::EstimateRules;
 use pool_review::evidence::own::RowClock;
 use pool_review::evidence::statistics::duration::DurationRules;
@@ -25,6 +25,7 @@ use pool_review::evidence::statistics::prior::PriorRules;
 use pool_review::evidence::statistics::weight::RowWeights;
 use pool_review::evidence::windows::WindowRules;
 use pool_review::evidence::{ConfigFacts, Readiness, Requirements, TierNumbers};
+use pool_review::history::MarketMemory;
 use pool_review::review::gather::{Gathered, canonical, gather};
 use pool_review::ring::{PoolPolicy, ResolvedRing, RingInput};
 use pool_review::settings::Settings;
@@ -161,7 +162,17 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
     }
     attribution.settle();
     let attributed = start.elapsed();
-    let book = Book::build(&sources.identity, &sources.market, &sources.offers, &sources.retirements);
+    let statements = Statements {
+        market: &sources.market,
+        offers: &sources.offers,
+        own_lists: &sources.own_lists,
+        retirements: &sources.retirements,
+        prices: &sources.prices,
+        listed_ends: &sources.listed_ends,
+        earlier_prices: None,
+        at: Some(now),
+    };
+    let book = Book::build(&sources.identity, &statements);
     let homes: BTreeMap<ProviderId, HomeFacts> = settings
         .homes
         .iter()
@@ -188,6 +199,7 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
         blacklisted: &BTreeSet::new(),
         first_seen: &first_seen,
         window_rules: WindowRules::default(),
+        around: Surroundings::default(),
         estimates: EstimateRules {
             clock: RowClock::new(now, 24.0, RowWeights::default()),
             min_class_share: 0.05,
@@ -236,7 +248,7 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let settings = Settings::load(root, Path::new("instructions/pool-composition-review.md")).unwrap();
     let now = settings.frozen_now.unwrap();
-    let sources = gather(root, &settings, canonical(root, &settings, now).unwrap(), now);
+    let sources = gather(root, &settings, canonical(root, &settings, now).unwrap(), &MarketMemory::default(), now);
     fleet(POOLS / 4, &sources, &settings, now);
     fleet(POOLS, &sources, &settings, now);
 }

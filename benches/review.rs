@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use pool_review::history::Past;
+use pool_review::history::{MarketMemory, Past};
 use pool_review::outputs;
 use pool_review::review::gather::{Gathered, canonical, gather};
 use pool_review::review::{Clock, review};
@@ -59,7 +59,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// The demo as one run reads it.
 fn gathered(root: &Path, settings: &Settings, now: DateTime<Utc>) -> Gathered {
-    gather(root, settings, canonical(root, settings, now).unwrap(), now)
+    gather(root, settings, canonical(root, settings, now).unwrap(), &MarketMemory::default(), now)
 }
 
 /// The demo from settings to what is printed.

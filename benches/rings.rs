@@ -15,11 +15,11 @@ use pool_review::identity::Identity;
 use pool_review::ring::{Catalogue, ResolvedRing, RingInput};
 use pool_review::settings::Settings;
 use pool_review::sources::pools::opencode;
-use pool_review::vocabulary::{CatalogueOffer, ConfigFile, Prices, ProviderId, TargetRef};
+use pool_review::vocabulary::{CatalogueOffer, ConfigFile, ProviderId, TargetRef};
 
 /// Pools.
 const POOLS: usize = 2_000;
-/// Members that each lists.
+/// Members of each ring.
 const MEMBERS: usize = 40;
 /// Models of the catalogue.
 const MODELS: usize = 10_000;
@@ -43,34 +43,29 @@ fn offers() -> Vec<CatalogueOffer> {
         let id = id(model);
         let (provider, id) = id.split_once('/').unwrap();
         CatalogueOffer {
-            provider: ProviderId::new(provider),
-            id: id.to_owned(),
-            canonical: None,
-            released: None,
             efforts: ["low", "medium", "high", "max"].map(str::to_owned).to_vec(),
             tools: true,
             open_weights: model.is_multiple_of(2),
             context: Some(200_000),
-            status: None,
-            prices: Prices::default(),
+            ..CatalogueOffer::new(ProviderId::new(provider), id.to_owned())
         }
     };
     (0..MODELS).map(offer).collect()
 }
 
-/// The config in threes: a pool that lists 40 models, one that lists 39 and nests it, and one that lists 39 and nests that one. So each
-/// pool lists 40 members, and a ring holds 40, 79 or 118.
+/// The config in threes: a pool that lists 40 models; one that puts five of them first and nests it; and one that puts five others
+/// first and nests that one. So every ring holds 40 members, and what stands twice is dropped.
 fn config() -> ConfigFile {
     let mut text = String::from("{ \"model\": \"opencode-route/p0\", \"experimental\": { \"model_routes\": {\n");
     for pool in 0..POOLS {
-        let nests = pool % 3 > 0;
-        let models: Vec<String> =
-            (0..MEMBERS - usize::from(nests)).map(|i| id((pool * 37 + i * 11) % MODELS)).collect();
-        let mut targets: Vec<String> = models.iter().map(|model| format!("\"{model}\"")).collect();
-        if nests {
+        let (base, level) = (pool / 3 * 37, pool % 3);
+        let models: Vec<String> = (0..MEMBERS).map(|i| id((base + i * 11) % MODELS)).collect();
+        let own = if level == 0 { &models[..] } else { &models[level * 10..level * 10 + 5] };
+        let mut targets: Vec<String> = own.iter().map(|model| format!("\"{model}\"")).collect();
+        if level > 0 {
             targets.push(format!("\"opencode-route/p{}\"", pool - 1));
         }
-        let weights: Vec<String> = (1..=5).map(|weight| format!("\"{}\": {weight}", models[weight])).collect();
+        let weights: Vec<String> = (1..5).map(|weight| format!("\"{}\": {weight}", own[weight])).collect();
         writeln!(
             text,
             "  \"p{pool}\": {{ \"selection\": \"weighted\", \"weights\": {{{}}}, \"targets\": [{}] }}, // pool {pool}",

@@ -5,6 +5,7 @@ pub mod change;
 pub mod checks;
 pub mod cli;
 pub mod evidence;
+pub mod fetch;
 pub mod history;
 pub mod identity;
 pub mod outputs;

@@ -28,13 +28,28 @@ fn main() -> ExitCode {
             draw(&drawn, store, done, total);
         }
     };
-    match run(&cli, &Surroundings { clock: &chrono::Utc::now, colour, progress: &progress }) {
+    let around = Surroundings {
+        clock: &chrono::Utc::now,
+        colour,
+        progress: &progress,
+        variable: &|name| std::env::var_os(name)?.into_string().ok(),
+        sleep: &std::thread::sleep,
+        doing: &doing,
+    };
+    match run(&cli, &around) {
         Ok(answer) => print(&answer),
         Err(failure) => {
             let (error, code) = failure.parts();
             eprintln!("error: {}", one_line(&format!("{error:#}")));
             code.into()
         }
+    }
+}
+
+/// Shows what is being done, where stderr is a terminal; the next line replaces it.
+fn doing(message: &str) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{}\r", one_line(message));
     }
 }
 

@@ -8,10 +8,12 @@ use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, Utc};
 
 use crate::checks::CHECKS;
-use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, Format, ReviewArgs, Verb};
-use crate::history::Cadence;
+use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
+use crate::fetch;
+use crate::history::{Cadence, MarketMemory};
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, Gathered, canonical, gather};
+use crate::review::names::names;
 use crate::review::{Clock, Reviewed, inspect, review};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
@@ -34,6 +36,12 @@ pub struct Surroundings<'a> {
     pub clock: &'a dyn Fn() -> DateTime<Utc>,
     /// Whether stdout takes colour.
     pub colour: bool,
+    /// A variable of the environment: keys and proxies, by name.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Waits.
+    pub sleep: &'a dyn Fn(std::time::Duration),
+    /// Shows what is being done; says nothing where stderr is no terminal.
+    pub doing: &'a dyn Fn(&str),
     /// Called while session stores are read: store, bytes done, bytes in all.
     pub progress: &'a (dyn Fn(&str, u64, u64) + Sync),
 }
@@ -41,14 +49,47 @@ pub struct Surroundings<'a> {
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
-        Verb::Review(_) if cli.format == Format::Csv => {
-            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; `review` prints human or json")))
+        Verb::Review(_) | Verb::Explain(_) | Verb::Doctor(_) if cli.format == Format::Csv => {
+            Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; other verbs print human or json")))
         }
         Verb::Review(args) => run_review(cli, args, around),
+        Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
     }
+}
+
+/// Brings bodies into the data folder. A source that fails is a warning; only when every one fails has the run failed.
+fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let jobs = fetch::plan(&settings, &args.sources);
+    if jobs.is_empty() {
+        let named = if args.sources.is_empty() { "no source" } else { "none of the named sources" };
+        return Err(Failure::Unusable(anyhow!("{named} has a place (data.*) and an address in {}", settings.path)));
+    }
+    let outside = fetch::Surroundings {
+        clock: around.clock,
+        sleep: around.sleep,
+        variable: around.variable,
+        progress: around.doing,
+    };
+    let done = fetch::run(&cli.workspace, &settings, &jobs, (args.force, args.accept_fewer), &outside);
+    let failed = done.iter().filter(|fetched| fetched.is_failed());
+    let warnings: Vec<String> = failed.map(fetch::Fetched::line).collect();
+    let code = if warnings.len() == done.len() { ExitCode::Failed } else { ExitCode::Finished };
+    let text = match (cli.quiet, cli.format) {
+        (true, _) | (false, Format::Csv) => String::new(),
+        (false, Format::Human) => {
+            let fine = done.iter().filter(|fetched| !fetched.is_failed());
+            fine.map(|fetched| outputs::text::own(&fetched.line(), outputs::text::Place::Terminal) + "\n").collect()
+        }
+        (false, Format::Json) => {
+            let rows: Vec<_> = done.iter().map(fetch::Fetched::json).collect();
+            format!("{}\n", serde_json::Value::Array(rows))
+        }
+    };
+    Ok(Answer { text, warnings, code })
 }
 
 /// The page of a check, the meaning of a code, or a pool as resolved.
@@ -61,7 +102,11 @@ fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<A
     if let Some(text) = outputs::inspect::code(topic, &pages) {
         return Ok(answer(text));
     }
-    let (settings, clock, gathered) = look(cli, &args.instructions, around)?;
+    let no_page = |failure| match failure {
+        Failure::Unusable(error) => Failure::Unusable(error.context(format!("no check or code is called {topic:?}"))),
+        Failure::Failed(error) => Failure::Failed(error),
+    };
+    let (settings, clock, gathered) = look(cli, &args.instructions, around).map_err(no_page)?;
     match inspect::pool(&gathered, &settings, clock, topic) {
         Ok(view) if cli.format == Format::Json => Ok(answer(outputs::inspect::pool_json(&view))),
         Ok(view) => Ok(answer(outputs::inspect::pool(&view))),
@@ -77,6 +122,11 @@ fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<A
 /// What was found, and how fresh.
 fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let (settings, clock, gathered) = look(cli, &args.instructions, around)?;
+    if args.names {
+        let rows = names(&gathered, &settings);
+        let is_json = cli.format == Format::Json;
+        return Ok(answer(if is_json { outputs::names::names_json(&rows) } else { outputs::names::names(&rows) }));
+    }
     let view = inspect::doctor(&gathered, &settings, clock);
     let text =
         if cli.format == Format::Json { outputs::inspect::doctor_json(&view) } else { outputs::inspect::doctor(&view) };
@@ -90,7 +140,7 @@ fn look(cli: &Cli, path: &Path, around: &Surroundings<'_>) -> Result<(Settings, 
     let is_frozen = cli.now.is_none() && settings.frozen_now.is_some();
     let clock = Clock { now, is_frozen, next_due: None };
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
-    let gathered = gather(&cli.workspace, &settings, config, now);
+    let gathered = gather(&cli.workspace, &settings, config, &MarketMemory::default(), now);
     Ok((settings, clock, gathered))
 }
 
@@ -149,13 +199,19 @@ fn audit(
     clock: Clock,
     Surroundings { colour, progress, .. }: &Surroundings<'_>,
 ) -> anyhow::Result<Answer> {
-    let mut gathered = gather(&cli.workspace, settings, config, clock.now);
+    let (file, warning) = outputs::read_market(store)?;
+    let before = file.before(&clock.run_id()).clone();
+    let mut gathered = gather(&cli.workspace, settings, config, &before, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let reviewed = review(&gathered, settings, &past, clock, stored);
+    if let Some(file) = file.after(&clock.run_id(), before, reviewed.market.clone()) {
+        outputs::keep_market(&file, store)?;
+    }
     let mut warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    warnings.extend(warning);
     outputs::sessions::keep(store, &days)?;
     warnings.extend(lost);
     let text = match (cli.quiet, cli.format) {

@@ -45,12 +45,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "history",
         ],
     ),
+    ("fetch", &["vocabulary", "settings", "sources"]),
     ("cli", &[]),
     (
         "run",
         &[
             "vocabulary",
             "cli",
+            "fetch",
             "settings",
             "schedule",
             "sources",
@@ -69,7 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Crate → the rooms that may name it. One dependency, one room, where the work allows it.
 const CRATES: &[(&str, &[&str])] = &[
     ("anyhow", &["cli", "main", "outputs", "run", "schedule", "settings", "store"]),
-    ("atomic_write_file", &["store"]),
+    ("atomic_write_file", &["fetch", "store"]),
     (
         "chrono",
         &[
@@ -77,6 +79,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "checks",
             "cli",
             "evidence",
+            "fetch",
             "history",
             "main",
             "outputs",
@@ -102,30 +105,45 @@ const CRATES: &[(&str, &[&str])] = &[
     ("polars_io", &["rollup"]),
     ("postcard", &["sources"]),
     ("rusqlite", &["sources"]),
-    ("serde", &["history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
+    ("serde", &["fetch", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
-        &["change", "checks", "history", "outputs", "review", "ring", "settings", "sources", "verdict", "vocabulary"],
+        &[
+            "change",
+            "checks",
+            "fetch",
+            "history",
+            "outputs",
+            "review",
+            "ring",
+            "run",
+            "settings",
+            "sources",
+            "verdict",
+            "vocabulary",
+        ],
     ),
+    ("rust_decimal", &["evidence", "sources", "vocabulary"]),
     ("serde_json_canonicalizer", &["vocabulary"]),
     ("serde_saphyr", &["settings"]),
     ("sha1", &["vocabulary"]),
     ("sha2", &["sources", "vocabulary"]),
     ("similar", &["change"]),
+    ("ureq", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
     ("zstd", &["sources"]),
 ];
 
 /// A word of the source → the rooms that may say it, and why not the others.
 const WORDS: &[(&str, &[&str], &str)] = &[
-    ("std::fs", &["settings", "sources", "store"], "rooms between sources and outputs see no file"),
+    ("std::fs", &["fetch", "settings", "sources", "store"], "rooms between sources and outputs see no file"),
     ("std::env", &["main"], "only main reads the environment"),
     ("std::net", &[], "a review opens no socket"),
     ("Utc::now", &["main"], "everything else is given `now`"),
     ("Local::now", &[], "everything else is given `now`"),
     ("SystemTime", &[], "everything else is given `now`"),
     ("Instant::now", &[], "everything else is given `now`"),
-    ("AtomicWriteFile", &["store"], "only the store opens files for writing"),
+    ("AtomicWriteFile", &["fetch", "store"], "only the store opens files for writing"),
     ("OpenOptions", &["sources"], "readers open without blocking; only the store writes"),
     ("process::exit", &[], "only main ends the process, by its return value"),
     ("println!", &["main"], "what a verb says comes back as text"),

@@ -74,7 +74,8 @@ fn a_canonical_config_that_is_no_file_ends_with_exit_2_and_writes_nothing() {
             let ran = pool_review(&folder, verb);
             let said = String::from_utf8(ran.stderr).unwrap();
             assert_eq!(ran.status.code(), Some(2), "{name}: {said}");
-            assert!(said.starts_with("error: opencode.jsonc") && said.contains(message), "{name}: {said}");
+            assert!(said.starts_with("error: ") && said.contains("opencode.jsonc"), "{name}: {said}");
+            assert!(said.contains(message), "{name}: {said}");
             assert_eq!(said.lines().count(), 1, "{name}: one line: {said}");
         }
         assert_eq!(names(&folder), before, "{name}: nothing is written");

@@ -229,6 +229,14 @@ fn a_lead_that_gets_the_hard_work_is_no_loser_and_both_rates_are_shown() {
         "{found:#?}"
     );
     let log = std::fs::read_to_string(folder.join("reports/pool-composition-log.md")).unwrap();
-    let section = log.split("### `workhorse` ").nth(1).unwrap().split("\n### ").next().unwrap();
-    assert!(section.contains("raw success") && section.contains("standardised success"), "both stand side by side");
+    assert!(log.contains("raw success") && log.contains("standardised success"), "both stand side by side in the log");
+    let pool = run["pools"].as_array().unwrap().iter().find(|pool| pool["id"] == "workhorse").unwrap();
+    let best = pool["checks"].as_array().unwrap().iter().find(|check| check["check"] == "best-per-pool").unwrap();
+    let rate = |what: &str, of: &str| {
+        let numbers = best["numbers"].as_array().unwrap().iter();
+        let mut of_member = numbers.filter(|n| n["what"] == what && n["of"].as_str().unwrap().contains(of));
+        of_member.next().unwrap()["value"].as_f64().unwrap()
+    };
+    assert!(rate("raw success", LEAD.1) < rate("raw success", OTHER.1) - 0.15);
+    assert!(rate("standardised success", LEAD.1) > rate("standardised success", OTHER.1));
 }

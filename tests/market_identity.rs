@@ -129,6 +129,7 @@ impl Handed {
                 stated_by: None,
                 successor: None,
                 prices: Prices::default(),
+                bands: Vec::new(),
             }
         };
         self.retirements.get(key).cloned().unwrap_or_else(bare)

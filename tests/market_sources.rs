@@ -1,11 +1,14 @@
-//! The three market readers on files: every handed file to every reader, the counts of its provenance table, sidecars and
+//! The market readers on files: every handed file to every reader, the counts of its provenance table, sidecars and
 //! paths that are no files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use pool_review::sources::market::{artificial_analysis, litellm, models_dev};
+use pool_review::sources::market::artificial_analysis::{self, read_history};
+use pool_review::sources::market::{
+    BodyKind, count_rows, genai_prices, litellm, models_dev, openrouter, retirement_list,
+};
 use pool_review::vocabulary::{SourceNote, SourceState};
 
 /// The review instant of the handed material.
@@ -35,16 +38,25 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The notes of all three readers on one path.
-fn notes(path: &Path) -> [(&'static str, usize, SourceNote); 3] {
+/// Rows and note of every reader on one path.
+fn notes(path: &Path) -> Vec<(&'static str, usize, SourceNote)> {
     let (market, _, market_note) = artificial_analysis::read(path, "body", now());
     let (offers, offers_note) = models_dev::read(path, "body", now());
     let (rows, rows_note) = litellm::read(path, "body", now());
-    [
+    let (own, own_note) = openrouter::read(path, "body", now());
+    let (dated, dated_note) = genai_prices::read(path, "body", now());
+    let (listed, listed_note) = retirement_list::read(path, "body", now());
+    let mut notes = vec![
         ("artificial_analysis", market.len(), market_note),
         ("models_dev", offers.len(), offers_note),
         ("litellm", rows.len(), rows_note),
-    ]
+        ("openrouter", own.len(), own_note),
+        ("genai_prices", dated.len(), dated_note),
+        ("retirement_list", listed.len(), listed_note),
+    ];
+    let old = read_history(path, "body");
+    notes.extend(old.into_iter().map(|snapshot| ("legacy", snapshot.rows.len(), snapshot.note)));
+    notes
 }
 
 /// Whether a reading is honest: rows if and only if fresh, counts that fit, and a reason that names the body.
@@ -74,8 +86,16 @@ fn every_handed_file_is_read_or_cleanly_rejected_by_every_reader() {
     }
     accepted.sort();
     accepted.dedup();
-    // A single page of several is no snapshot, so the market reader takes no single handed file.
-    assert_eq!(accepted, [("litellm", "litellm".to_owned()), ("models_dev", "models.dev".to_owned())]);
+    // A single page of several is no snapshot, so the market reader takes no single handed file of v2.
+    let expected = [
+        ("genai_prices", "genai-prices"),
+        ("legacy", "aa"),
+        ("litellm", "litellm"),
+        ("models_dev", "models.dev"),
+        ("openrouter", "openrouter"),
+        ("retirement_list", "retirements"),
+    ];
+    assert_eq!(accepted, expected.map(|(reader, kind)| (reader, kind.to_owned())));
 }
 
 #[test]
@@ -92,6 +112,159 @@ fn the_right_reader_gives_the_rows_of_the_provenance_table() {
     assert_eq!(rows.iter().filter(|row| row.successor.is_some()).count(), 446, "successors");
     let (_, _, note) = artificial_analysis::read(&folder.join("aa/v2-free_2026-06-27_page1.json"), "page1", now());
     assert_eq!((note.rows, note.state), (200, SourceState::Failed("page1:1: holds 1 of 3 pages".to_owned())));
+}
+
+#[test]
+fn the_further_readers_give_the_rows_of_the_provenance_table_as_well() {
+    let Some(folder) = handed() else { return };
+    let used = |(rows, note): (usize, SourceNote)| {
+        assert_eq!(note.rejected, 0, "{note:?}");
+        assert_eq!(note.used, rows as u64);
+        note.rows
+    };
+    let own = |name: &str| {
+        let (rows, note) = openrouter::read(&folder.join("openrouter").join(name), "body", now());
+        used((rows.len(), note))
+    };
+    assert_eq!(own("raw-2026-05-13.json"), 364);
+    assert_eq!(own("reduced-2026-07-28-with-overrides.json"), 367);
+    assert_eq!(own("sample-current-shape.json"), 13);
+    let (rows, note) = genai_prices::read(&folder.join("genai-prices/genai-prices-0.2.3.json"), "body", now());
+    assert_eq!(used((rows.len(), note)), 2330);
+    let (rows, note) = retirement_list::read(&folder.join("retirements/retirements.json"), "body", now());
+    assert_eq!(used((rows.len(), note)), 428);
+    let counts = [365, 505, 363, 505, 530, 531, 531, 531, 533, 575, 577, 584, 591, 597];
+    let old = read_history(&folder.join("aa/legacy"), "legacy");
+    let found: Vec<usize> = old.iter().map(|snapshot| snapshot.rows.len()).collect();
+    assert_eq!(found, counts);
+    assert!(old.iter().all(|snapshot| snapshot.rows.iter().all(|row| !row.prices.is_free())), "a legacy 0 is unknown");
+    let versions: Vec<&str> = old.iter().filter_map(|snapshot| snapshot.version.as_deref()).collect();
+    assert_eq!((versions.len(), versions[0], versions[7], versions[13]), (14, "3", "4.1", "4.1"));
+}
+
+#[test]
+fn conditions_of_prices_are_read_with_them() {
+    let Some(folder) = handed() else { return };
+    let usd = |text: &str| -> Option<rust_decimal::Decimal> { Some(text.parse().expect("a decimal")) };
+    let (rows, _) = openrouter::read(&folder.join("openrouter/reduced-2026-07-28-with-overrides.json"), "body", now());
+    assert_eq!(rows.iter().filter(|row| !row.bands.is_empty()).count(), 49, "overrides by the length of the prompt");
+    let flash = rows.iter().find(|row| row.id == "qwen/qwen3.7-flash").expect("a row");
+    assert_eq!((flash.bands.len(), flash.bands[1].when.above_tokens), (2, Some(256_000)));
+    assert_eq!(flash.bands[1].prices.input, usd("0.2"));
+    let (rows, _) = openrouter::read(&folder.join("openrouter/sample-current-shape.json"), "body", now());
+    assert!(rows.iter().flat_map(|row| &row.bands).any(|band| band.when.hours.is_some()), "overrides by the hour");
+    let opus = rows.iter().find(|row| row.id == "anthropic/claude-opus-5").expect("a row");
+    assert_eq!((opus.default_effort.as_deref(), opus.indices.get("coding")), (Some("high"), Some(&78.0)));
+    assert!(rows.iter().any(|row| row.stands_for.as_deref() == Some("anthropic/claude-opus-5.5")));
+    let (offers, _) = models_dev::read(&folder.join("models.dev/api-2026-09-30.json"), "body", now());
+    let tiered = offers.iter().filter(|offer| offer.bands.iter().any(|band| band.when.above_tokens.is_some())).count();
+    assert_eq!(tiered, 608, "609 models have tiers, one of them with a base price of 0/0, which is unknown");
+    let fast =
+        |offer: &&pool_review::vocabulary::CatalogueOffer| offer.bands.iter().any(|band| band.when.mode.is_some());
+    assert!(offers.iter().filter(fast).count() > 40, "fast modes");
+    let (rows, _) = litellm::read(&folder.join("litellm/model_prices_1.110.2.json"), "body", now());
+    let with = |holds: &dyn Fn(&pool_review::vocabulary::PriceWhen) -> bool| {
+        rows.iter().filter(|row| row.bands.iter().any(|band| holds(&band.when))).count()
+    };
+    assert!(
+        with(&|when| when.above_tokens == Some(200_000)) > 50
+            && with(&|when| when.mode.as_deref() == Some("batch")) > 50
+    );
+    let scaled: Vec<_> = rows.iter().filter_map(|row| row.prices.input).filter(|usd| usd.scale() > 6).collect();
+    assert!(scaled.is_empty(), "float noise is shed at six decimals: {scaled:?}");
+}
+
+/// A small generator that gives the same numbers on every machine.
+struct Random(u64);
+
+impl Random {
+    /// A number below a bound.
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % bound.max(1) as u64).expect("below a bound")
+    }
+}
+
+/// The first rows of a body, so that a thousand changes of it can be read in no time: the same shape, a few kilobytes.
+fn excerpt(bytes: &[u8]) -> Vec<u8> {
+    use serde_json::Value;
+    fn cut(value: &mut Value, depth: usize) {
+        match value {
+            Value::Array(items) => {
+                items.truncate(3);
+                for item in items.iter_mut() {
+                    cut(item, depth + 1);
+                }
+            }
+            Value::Object(entries) => {
+                if depth < 3 && entries.len() > 40 {
+                    let keys: Vec<String> = entries.keys().take(4).cloned().collect();
+                    entries.retain(|key, _| keys.contains(key));
+                }
+                entries.values_mut().for_each(|item| cut(item, depth + 1));
+            }
+            _ => {}
+        }
+    }
+    let mut value: Value = serde_json::from_slice(bytes).expect("a handed body is JSON");
+    cut(&mut value, 0);
+    value.to_string().into_bytes()
+}
+
+#[test]
+fn a_thousand_cuts_and_flipped_bits_of_each_body_are_read_or_rejected_by_every_reader() {
+    let Some(folder) = handed() else { return };
+    let kinds = [
+        BodyKind::Market,
+        BodyKind::Catalogues,
+        BodyKind::Retirements,
+        BodyKind::OpenRouter,
+        BodyKind::Prices,
+        BodyKind::RetirementList,
+        BodyKind::ProviderList,
+    ];
+    let scratch = scratch("mutations");
+    let sources = ["aa", "genai-prices", "litellm", "models.dev", "openrouter", "retirements"];
+    let mut read = 0_u64;
+    for path in sources.iter().flat_map(|source| files(&folder.join(source))) {
+        let whole = excerpt(&fs::read(&path).expect("a body"));
+        let is_old = path.parent().is_some_and(|parent| parent.ends_with("legacy"));
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        for round in 0..1000 {
+            let mut bytes = whole.clone();
+            for _ in 0..=random.below(4) {
+                let at = random.below(bytes.len());
+                bytes[at] ^= 1 << random.below(8);
+            }
+            if round % 2 == 0 {
+                bytes.truncate(random.below(bytes.len()));
+            }
+            for kind in kinds {
+                read += u64::from(count_rows(kind, bytes.clone()).is_ok());
+            }
+            if is_old && round % 10 == 0 {
+                let file = scratch.join("2026-06-15.json");
+                put_bytes(&file, &bytes);
+                for old in read_history(&file, "old") {
+                    assert_honest_old(old.rows.len(), &old.note);
+                }
+            }
+        }
+    }
+    assert!(read > 0, "some changes leave a body that can be read");
+}
+
+/// Whether a reading of an old body is honest.
+fn assert_honest_old(rows: usize, note: &SourceNote) {
+    assert_eq!(rows > 0, note.state == SourceState::Fresh, "{note:?}");
+}
+
+/// Puts bytes into a file.
+#[expect(clippy::disallowed_methods, reason = "a test places its input")]
+fn put_bytes(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).expect("a scratch file");
 }
 
 /// A fresh folder below the build's own scratch folder.

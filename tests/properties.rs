@@ -135,7 +135,8 @@ fn improve(gathered: &mut Gathered, model: &ModelId, points: f64, price: f64) {
 
 /// Prices times a factor.
 fn cheaper(prices: Prices, factor: f64) -> Prices {
-    let times = |price: Option<f64>| price.map(|price| price * factor);
+    let factor = rust_decimal::Decimal::try_from(factor).unwrap();
+    let times = |price: Option<rust_decimal::Decimal>| price.map(|price| price * factor);
     Prices {
         input: times(prices.input),
         output: times(prices.output),
@@ -240,7 +241,8 @@ fn more_successes_of_the_better_member_never_become_aligned() {
             gathered.cards.push(card);
         }
         let after = verdicts(&desk.review(&gathered));
-        assert_eq!(after[&("scout-plan".to_owned(), "best-per-pool".to_owned())], Verdict::Misaligned);
+        // Another pair of the pool stays unresolved, so that the check is; it never gets better than that.
+        assert!(after[&("scout-plan".to_owned(), "best-per-pool".to_owned())] >= Verdict::Unresolved, "{extra}");
     }
 }
 

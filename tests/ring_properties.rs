@@ -416,7 +416,7 @@ fn leak_3_config_is_read_once_and_one_digest_ties_ring_finding_and_proposal() {
 fn finding_of(folder: &Path, settings: &Settings, now: chrono::DateTime<chrono::Utc>) -> Option<Digest> {
     use pool_review::review::{Clock, gather, review};
     let canonical = gather::canonical(folder, settings, now).unwrap();
-    let gathered = gather::gather(folder, settings, canonical, now);
+    let gathered = gather::gather(folder, settings, canonical, &pool_review::history::MarketMemory::default(), now);
     let clock = Clock { now, is_frozen: false, next_due: None };
     let reviewed = review(&gathered, settings, &pool_review::history::Past::default(), clock, |_| None);
     let checks = reviewed.report.pools.iter().flat_map(|pool| &pool.checks);

@@ -66,7 +66,9 @@ fn in_schema(source: SourceId) -> (&'static str, &'static str, &'static str) {
     match source {
         SourceId::Pools | SourceId::Categories => ("pools", "structure", "file"),
         SourceId::Market => ("market", "market", "snapshot"),
-        SourceId::Retirements => ("market", "market", "snapshot of end dates"),
+        SourceId::Retirements | SourceId::RetirementList => ("market", "market", "snapshot of end dates"),
+        SourceId::OpenRouter | SourceId::Prices => ("market", "market", "snapshot of prices"),
+        SourceId::ProviderCatalogue => ("catalogues", "market", "snapshot of a provider's own list"),
         SourceId::Catalogues => ("catalogues", "market", "snapshot"),
         SourceId::Sessions => ("sessions", "own", "rows used"),
         SourceId::Speeds => ("speeds", "own", "measurements used"),

@@ -1,9 +1,12 @@
 //! Which models outside the pool belong in it, whom each would displace, and which members are on their way out
 //! (methods §11). Market values only; no own rows are needed.
 
+mod offers;
+
 use std::collections::BTreeMap;
 
 use super::{Judgement, count, intents, lacking, number, plain, retire};
+use crate::evidence::book::EndDate;
 use crate::evidence::fit::{CandidateFit, Fit, FitBar, FitCode, FitParams, MarketValues, latest_model};
 use crate::evidence::front::market_loss;
 use crate::evidence::retire::{RetireCode, RetireFacts, RetireParams, retire_flags};
@@ -15,12 +18,10 @@ use crate::vocabulary::{CheckId, Effort, RouteDef, SourceId};
 
 /// Judges one pool.
 pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
-    let mut judgement = Judgement {
-        open: lacking(evidence, &[SourceId::Market, SourceId::Catalogues, SourceId::Retirements]),
-        ..Judgement::default()
-    };
+    let mut judgement = Judgement { open: open(evidence), ..Judgement::default() };
     let params = params(settings);
     judgement.findings.extend(ends(evidence, &retire_params(settings)));
+    judgement.findings.extend(evidence.own_members().flat_map(|member| offers::notes(evidence, member)));
     retire::judge(evidence, settings, &mut judgement);
     let market_is_ready = lacking(evidence, &[SourceId::Market, SourceId::Catalogues]).is_empty();
     if let (Some(lead), true) = (evidence.lead(), market_is_ready) {
@@ -32,6 +33,15 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
         judgement.aligned = aligned(evidence, lead, &fit);
     }
     judgement
+}
+
+/// What the sources leave open. The second opinions are asked for nothing while they are not configured; one that is configured
+/// and broken blocks, for it may hold what would misalign the pool.
+fn open(evidence: &PoolEvidence) -> Vec<(Verdict, String)> {
+    let mut open = lacking(evidence, &[SourceId::Market, SourceId::Catalogues, SourceId::Retirements]);
+    let second = [SourceId::OpenRouter, SourceId::Prices, SourceId::RetirementList, SourceId::ProviderCatalogue];
+    open.extend(lacking(evidence, &second).into_iter().filter(|(verdict, _)| *verdict == Verdict::Blocked));
+    open
 }
 
 /// The thresholds as the fit takes them.
@@ -81,24 +91,41 @@ fn ending(evidence: &PoolEvidence, member: &MemberEvidence, params: &RetireParam
     let code = retire_flags(&facts, params)
         .into_iter()
         .find(|c| matches!(c, RetireCode::Retired | RetireCode::RetirementDue))?;
-    let verdict = if ending.end.stated_by.is_some() { Verdict::Misaligned } else { Verdict::Watch };
+    let still_listed = ending.days_left < 0 && member.market.is_listed == Some(true);
+    let is_firm = ending.end.is_firm() && !still_listed;
+    let verdict = if is_firm { Verdict::Misaligned } else { Verdict::Watch };
     let mut found = finding(evidence, code.as_str(), &member.key, Some(verdict));
-    found.sources = vec![SourceId::Pools, SourceId::Retirements];
+    found.sources = vec![SourceId::Pools, SourceId::Retirements, SourceId::RetirementList, SourceId::OpenRouter];
     found.measured =
         Some(Measured { what: "days to its end", value: ending.days_left as f64, unit: Unit::Days, n: None });
     found.limit = Some(Limit { op: LimitOp::AtLeast, value: params.retire_days, setting: "latest.retire_days" });
     found.place = evidence.place_of(&member.key);
     found.why = Sentence::new().name(&member.target).own(format!(" ends on {}", ending.end.date));
-    found.why = match &ending.end.stated_by {
-        Some(source) => found.why.own(" (stated by ").name(source).own(")"),
-        None => found.why.own(" by one list that names no source, so it only warns"),
-    };
+    found.why = stated(&ending.end, found.why);
+    if still_listed {
+        found.why = found.why.own("; past its date but still listed by its provider, so confirm before it goes");
+    }
     let intent =
         evidence.definition.as_ref().and_then(|route| way_out(evidence, route, member, &ending.successor, &mut found));
     if verdict == Verdict::Misaligned {
         found.intent = intent;
     }
     Some(found)
+}
+
+/// Who states an end date, and who says otherwise.
+fn stated(end: &EndDate, why: Sentence) -> Sentence {
+    let why = match &end.stated_by {
+        Some(source) => why.own(" (stated by ").name(source).own(")"),
+        None if end.is_firm() => why,
+        None => why.own(" by one list that names no source, so it only warns"),
+    };
+    match end.second {
+        Some((source, day)) if day == end.date => why.own(format!("; {source} says the same day")),
+        Some((source, day)) => why
+            .own(format!("; disputed: {source} says {day}; the earlier day warns, confirm before anything is retired")),
+        None => why,
+    }
 }
 
 /// What to do about a member that ends: its successor in its place when it may be used, else out.
@@ -239,22 +266,43 @@ fn code_words(code: FitCode, candidate: &CandidateEvidence, why: Sentence) -> (S
     }
 }
 
-/// How a candidate stands against the lead: q, index, bill and speed side by side.
+/// How a candidate stands against lead and best member: q with its rank, index, bill and speed side by side, and whom to credit.
 fn standing(evidence: &PoolEvidence, candidate: &CandidateEvidence) -> String {
     let values = &candidate.fit.values;
     let lead = evidence.lead();
-    let pair = |own: Option<f64>, lead: Option<f64>, unit: Unit| {
-        let show = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| unit.show(value));
-        format!("{} (lead {})", show(own), show(lead))
-    };
+    let show = |value: Option<f64>, unit: Unit| value.map_or_else(|| "unknown".to_owned(), |value| unit.show(value));
+    let pair = |own, lead, unit: Unit| format!("{} (lead {})", show(own, unit), show(lead, unit));
     let of_lead = |f: fn(&MemberEvidence) -> Option<f64>| lead.and_then(f);
+    let best = evidence.members.iter().filter_map(|member| member.q.get()).max_by(f64::total_cmp);
+    let delta = |other: Option<f64>| {
+        values.q.zip(other).map_or_else(|| "unknown".to_owned(), |(own, other)| format!("{:+.1}", own - other))
+    };
+    let version = evidence.market.index_version.as_deref().unwrap_or("unstated");
+    let imputed = if candidate.imputed.is_empty() {
+        String::new()
+    } else {
+        format!("; not rated on {}, imputed", candidate.imputed.join(", "))
+    };
     format!(
-        ": q {}, index {}, bill {}, speed {}",
-        pair(values.q, of_lead(|lead| lead.q.get()), Unit::Points),
+        ": q {}{}, {} against the lead, {} against the best member, index {}, bill {}, speed {}{imputed} \
+         (Source: Artificial Analysis, https://artificialanalysis.ai, Intelligence Index v{version})",
+        show(values.q, Unit::Points),
+        rank(evidence, values.q),
+        delta(of_lead(|lead| lead.q.get())),
+        delta(best),
         pair(candidate.index, of_lead(|lead| lead.index.get()), Unit::Points),
         pair(values.bill, of_lead(|lead| lead.bill.get()), Unit::UsdPerMtok),
         pair(values.speed, of_lead(|lead| lead.market_tps.get()), Unit::TokensPerSecond),
     )
+}
+
+/// The rank of a q among members and eligible candidates: ` (rank 3 of 41)`.
+fn rank(evidence: &PoolEvidence, q: Option<f64>) -> String {
+    let Some(q) = q else { return String::new() };
+    let members = evidence.members.iter().filter_map(|member| member.q.get());
+    let capable = evidence.market.candidates.iter().filter(|candidate| candidate.fit.is_capable);
+    let all: Vec<f64> = members.chain(capable.filter_map(|candidate| candidate.fit.values.q)).collect();
+    format!(" (rank {} of {})", 1 + all.iter().filter(|other| **other > q).count(), all.len())
 }
 
 /// The measurement of the first bar a candidate clears, and its limit.
@@ -397,6 +445,10 @@ fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence, fit: &Fit) -> Vec<cra
         let mut index = number("index", &member.target, &member.index, Unit::Points);
         if !member.imputed.is_empty() {
             index.remark = format!("imputed: {}", member.imputed.join(", "));
+        }
+        if !member.market.efforts.is_empty() {
+            let known = format!("rated at {}", member.market.efforts);
+            index.remark = if index.remark.is_empty() { known } else { format!("{}; {known}", index.remark) };
         }
         numbers.push(index);
         numbers.push(number("standing q", &member.target, &member.q, Unit::Points));

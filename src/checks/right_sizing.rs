@@ -51,21 +51,27 @@ fn measured_members(evidence: &PoolEvidence) -> BTreeMap<String, MemberSpeed> {
     evidence.members.iter().filter_map(|member| Some((member.key.clone(), member.speed.clone()?))).collect()
 }
 
-/// Whether a member's speed is known well enough: by its own timed rows, or by measured requests.
+/// Whether a pool states a speed of its own, which task minutes do not tell.
+fn asks_speed(evidence: &PoolEvidence) -> bool {
+    evidence.requirements.min_output_tps.is_some() || evidence.requirements.max_first_answer_s.is_some()
+}
+
+/// Whether a member's speed is known well enough: by measured requests, or by its own timed rows where no speed is asked for.
 #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
-fn is_timed(member: &MemberEvidence, settings: &Settings) -> bool {
+fn is_timed(evidence: &PoolEvidence, member: &MemberEvidence, settings: &Settings) -> bool {
     let own: f64 = member.own.cells.values().filter_map(|cell| cell.duration.map(|duration| duration.n)).sum();
     let measured = member
         .speed
         .as_ref()
         .map_or(0, |speed| speed.all.output_tps.map(|m| m.n).max(speed.all.task_s.map(|m| m.n)).unwrap_or_default());
-    own >= settings.thresholds.bars.rows || measured as f64 >= settings.thresholds.sizing.speed_rows
+    let has_own = own >= settings.thresholds.bars.rows && !asks_speed(evidence);
+    has_own || measured as f64 >= settings.thresholds.sizing.speed_rows
 }
 
 /// Speeds: the spread, and whose speed is not known. Task minutes speak without a speeds file.
 fn speeds(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgement) {
     if evidence.members.len() > 1 {
-        let timed = evidence.members.iter().filter(|member| is_timed(member, settings)).count();
+        let timed = evidence.members.iter().filter(|member| is_timed(evidence, member, settings)).count();
         let all = evidence.members.len();
         if timed < all {
             let open = lacking(evidence, &[SourceId::Speeds]);

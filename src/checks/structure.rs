@@ -29,7 +29,6 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
         findings.extend(layers::unsaveable(evidence, route));
     }
     findings.extend(layers::shadowed(evidence));
-    findings.extend(layers::held(evidence));
     findings.extend(layers::lead_unreachable(evidence));
     findings.extend(no_consumer(evidence));
     findings.extend(single_home(evidence));
@@ -128,10 +127,10 @@ fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
         count("consumers", evidence.consumers.len()),
         count("targets the router drops", ring.dropped().len()),
         count("members that break policy", ring.violations().len()),
-        count("overrides and notes in force", evidence.facts.holds.len()),
     ]
     .into_iter()
     .chain(days)
+    .chain(layers::holds(evidence))
     .collect()
 }
 

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::attribution::{Attribution, SpeedMember, UNRECORDED};
-use super::book::{Book, ListPrice, Offer};
+use super::book::{Book, ListPrice, Offer, RowView, bill_of};
 use super::cells::{CellInput, EstimateRules, OwnEvidence, estimate};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
+use super::outside::{Around, Outside, Surroundings, ask_policy, shape, takes};
 use super::pool::{
-    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements,
-    Successor, TierNumbers,
+    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
+    Requirements, Successor, TierNumbers,
 };
-use super::standing::{Rated, Standings, TaskShape, standings};
+use super::standing::{Rated, Standings, standings};
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::severity;
 use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
@@ -61,6 +62,8 @@ pub struct World<'a> {
     pub first_seen: &'a (dyn Fn(&ModelId) -> Option<DateTime<Utc>> + Sync),
     /// Rules of the windows.
     pub window_rules: WindowRules,
+    /// What lies around pools that ask the same, computed once for all of them.
+    pub around: Surroundings<'a>,
     /// How rows become estimates.
     pub estimates: EstimateRules,
     /// Span of the idle rule, days.
@@ -104,7 +107,9 @@ pub struct PoolInput<'a> {
 /// The view of one pool.
 pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
     let ring_members: &[RingMember] = input.ring.as_ref().map_or(&[], ResolvedRing::members);
-    let rated = candidates(world, &input, ring_members);
+    let around = world.around.of(world, &input);
+    let inside: BTreeSet<&ModelId> = ring_members.iter().map(|member| &member.key.model).collect();
+    let rated: Vec<&Outside<'_>> = around.outside.iter().filter(|outside| !inside.contains(outside.model)).collect();
     let standings = standings(&rated_set(world, ring_members, &rated), &input.tier.index_mix);
     let (mix, own) = own_evidence(world, &input.pool, ring_members, &standings);
     let members: Vec<MemberEvidence> = ring_members
@@ -113,7 +118,7 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
         .map(|(member, own)| member_evidence(world, &input, member, ring_members, &standings, own))
         .collect();
     let members = with_speeds(world, &input.pool, ring_members, members);
-    let market = market_view(world, &input, &members, rated, &standings);
+    let market = market_view(world, &input, &members, (&around, &inside, &rated), &standings);
     let lead =
         input.ring.as_ref().ok().and_then(|ring| members.iter().position(|m| m.key == ring.lead().key.to_string()));
     let assigned = world.attribution.assigned(&input.pool, &world.estimates.clock, world.idle_days);
@@ -232,128 +237,8 @@ fn dropped_variants(world: &World<'_>, input: &PoolInput<'_>) -> BTreeMap<String
     dropped.iter().filter_map(|dropped| Some((dropped.target.clone(), variants(&dropped.target)?))).collect()
 }
 
-/// A rated or nameable model outside the pool, before it has a standing.
-struct Outside {
-    /// Its model.
-    model: ModelId,
-    /// Its effort.
-    effort: Effort,
-    /// Its indices.
-    indices: BTreeMap<String, f64>,
-    /// Its bill, if known.
-    bill: Option<f64>,
-    /// Its market speed.
-    speed: Option<f64>,
-    /// How it could be called here.
-    way_in: WayIn,
-}
-
-/// How a model outside the pool could be called by it.
-#[derive(Default)]
-struct WayIn {
-    /// The target and home by which a held home offers it to this pool.
-    target: Option<(String, HomeId)>,
-    /// Why policy excludes it.
-    excluded_by: Option<String>,
-    /// Whether every offer falls short of a capability.
-    is_incapable: bool,
-}
-
-/// Every model outside the pool that somebody rates, one entry per effort, sorted.
-fn candidates(world: &World<'_>, input: &PoolInput<'_>, members: &[RingMember]) -> Vec<Outside> {
-    let inside: BTreeSet<&ModelId> = members.iter().map(|member| &member.key.model).collect();
-    let shape = shape(&input.tier);
-    world
-        .book
-        .rows()
-        .filter(|(model, _, row)| !inside.contains(model) && !row.indices.is_empty())
-        .filter_map(|(model, effort, row)| {
-            let way_in = way_in(world, input, model, effort)?;
-            let bill = world.book.bill(model, shape).ok().map(|bill| bill.usd_per_mtok);
-            let is_outside = exceeds(&input.requirements, bill, row.output_tps, row.first_answer_s);
-            Some(Outside {
-                model: model.clone(),
-                effort: effort.clone(),
-                indices: row.indices.clone(),
-                bill,
-                speed: row.output_tps,
-                way_in: WayIn { is_incapable: way_in.is_incapable || is_outside, ..way_in },
-            })
-        })
-        .collect()
-}
-
-/// Whether the pool's own requirements would reject a model on what the market knows of it: it is no candidate then. The
-/// index is held against its floor once it is known, which may take imputing.
-fn exceeds(asked: &Requirements, bill: Option<f64>, tps: Option<f64>, first_answer_s: Option<f64>) -> bool {
-    let over = |value: Option<f64>, most: Option<f64>| value.zip(most).is_some_and(|(value, most)| value > most);
-    let under = |value: Option<f64>, least: Option<f64>| value.zip(least).is_some_and(|(value, least)| value < least);
-    over(bill, asked.max_bill) || under(tps, asked.min_output_tps) || over(first_answer_s, asked.max_first_answer_s)
-}
-
-/// The shape of a task of a tier.
-fn shape(tier: &TierNumbers) -> TaskShape {
-    TaskShape { cache_share: tier.cache_share, input_per_output: tier.input_per_output }
-}
-
-/// How a model at an effort could be called by the pool, on a home that is paid already before a metered one; `None` when no offer takes that effort, so that the pair is no choice.
-fn way_in(world: &World<'_>, input: &PoolInput<'_>, model: &ModelId, effort: &Effort) -> Option<WayIn> {
-    if world.blacklisted.contains(model) {
-        return Some(WayIn { excluded_by: Some("the config's blacklist".to_owned()), ..WayIn::default() });
-    }
-    let offers = world.book.offers(model);
-    let taking: Vec<&Offer> = offers.iter().filter(|offer| takes(offer, effort)).collect();
-    if taking.is_empty() {
-        return offers.is_empty().then(WayIn::default);
-    }
-    let is_paid_already = |offer: &Offer| world.homes.get(&offer.provider).is_some_and(|facts| facts.is_flat);
-    let (paid, metered): (Vec<&Offer>, Vec<&Offer>) = taking.iter().partition(|offer| is_paid_already(offer));
-    let mut way = WayIn::default();
-    let mut incapable = 0;
-    for offer in paid.into_iter().chain(metered) {
-        let Some((target, home, broken)) = ask_policy(world, input, model, effort, offer) else { continue };
-        match broken.first() {
-            None if way.target.is_none() => way.target = Some((target, home)),
-            Some((Rule::Never | Rule::OpenFamily, detail)) => way.excluded_by = Some(detail.clone()),
-            Some((Rule::NeedsTools | Rule::MinContext, _)) => incapable += 1,
-            _ => {}
-        }
-    }
-    way.is_incapable = incapable == taking.len();
-    if way.target.is_some() {
-        way.excluded_by = None;
-    }
-    Some(way)
-}
-
-/// Whether an offer can be called at an effort.
-fn takes(offer: &Offer, effort: &Effort) -> bool {
-    offer.efforts.iter().any(|known| known.eq_ignore_ascii_case(effort.as_str())) || offer.efforts.is_empty()
-}
-
-/// A target with its home, and the rules it would break: rule and detail.
-type Asked = (String, HomeId, Vec<(Rule, String)>);
-
-/// The target of an offer at a held home, and the rules it would break in this pool. `None` when no home of the fleet holds it.
-fn ask_policy(
-    world: &World<'_>,
-    input: &PoolInput<'_>,
-    model: &ModelId,
-    effort: &Effort,
-    offer: &Offer,
-) -> Option<Asked> {
-    let facts = world.homes.get(&offer.provider)?;
-    let variant = (!offer.efforts.is_empty() && !effort.is_default()).then(|| effort.to_string());
-    let target = TargetRef { provider: offer.provider.clone(), model: offer.id.clone(), variant };
-    let key = MemberKey { model: model.clone(), effort: effort.clone(), home: facts.home.clone() };
-    let text = target.to_string();
-    let entry = world.catalogue.and_then(|catalogue| catalogue.get(&offer.provider, &offer.id));
-    let member = RingMember::candidate(&input.pool, target, key, facts.is_flat);
-    Some((text, facts.home.clone(), input.policy.broken_by_candidate(&member, entry)))
-}
-
 /// The set that standings are relative to: members and capable candidates with an index and a bill.
-fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[Outside]) -> Vec<Rated> {
+fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]) -> Vec<Rated> {
     let mut set: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for member in members {
         if let Some(view) = world.book.row(&member.key.model, &member.key.effort) {
@@ -361,7 +246,7 @@ fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[Outside]) -> 
         }
     }
     for candidate in outside.iter().filter(|candidate| !candidate.way_in.is_incapable && candidate.bill.is_some()) {
-        set.insert(model_effort(&candidate.model, &candidate.effort), candidate.indices.clone());
+        set.insert(candidate.id.clone(), candidate.indices.clone());
     }
     set.into_iter().map(|(id, indices)| Rated { id, indices }).collect()
 }
@@ -419,9 +304,30 @@ fn member_evidence(
         ),
         imputed,
         end: ending(world, input, member, members),
+        market: market_of(world, input, member, view),
         own,
         speed: None,
         windows: windows(world, member),
+    }
+}
+
+/// What the market says of a member's offer beside its bill.
+fn market_of(world: &World<'_>, input: &PoolInput<'_>, member: &RingMember, view: Option<RowView<'_>>) -> MemberMarket {
+    let model = &member.key.model;
+    let facts = world.book.price_facts(model).cloned().unwrap_or_default();
+    let offer = world.book.offer_of(model, &member.target);
+    let bill = |prices| bill_of(prices, shape(&input.tier)).map(|bill| bill.usd_per_mtok);
+    let is_exact = view.is_some_and(|view| !view.is_imputed);
+    let own_list = world.book.lists_itself(&member.target.provider);
+    MemberMarket {
+        change: facts.change.map(|change| (change, bill(change.before), bill(change.after))),
+        other_hours: facts.other_hours,
+        jump: facts.jump,
+        offer_prices: offer.map(|offer| offer.prices).unwrap_or_default(),
+        price_note: offer.and_then(|offer| offer.price_note),
+        status: offer.and_then(|offer| offer.status.clone()),
+        is_listed: own_list.then_some(offer.is_some()),
+        efforts: if is_exact { String::new() } else { world.book.efforts_of(model) },
     }
 }
 
@@ -519,15 +425,16 @@ fn market_view(
     world: &World<'_>,
     input: &PoolInput<'_>,
     members: &[MemberEvidence],
-    outside: Vec<Outside>,
+    (around, inside, outside): (&Around<'_>, &BTreeSet<&ModelId>, &[&Outside<'_>]),
     standings: &Standings,
 ) -> MarketView {
-    let inside: BTreeSet<&str> = members.iter().filter_map(|member| member.model_effort.split('@').next()).collect();
-    let seen = world.book.models().into_iter().filter(|model| !inside.contains(model.as_str())).count();
-    let unrated = unrated(world, input, &inside, &outside);
+    let known_inside = inside.iter().filter(|model| world.book.models().contains(*model)).count();
+    let seen = world.book.models().len() - known_inside;
+    let unrated: Vec<String> =
+        around.unrated.iter().filter(|model| !inside.contains(*model)).map(ToString::to_string).collect();
     let least = input.requirements.min_index;
     let candidates: Vec<_> =
-        outside.into_iter().map(|candidate| candidate_evidence(world, candidate, standings, least)).collect();
+        outside.iter().map(|candidate| candidate_evidence(world, candidate, standings, least)).collect();
     let of_members: Vec<Point> = members.iter().filter_map(|member| point(&member.market_values())).collect();
     let of_all: Vec<Point> = of_members
         .iter()
@@ -552,43 +459,21 @@ fn point(values: &fit::MarketValues) -> Option<Point> {
     Some(Point { id: values.id.clone(), bill: values.bill?, q: values.q?, imputed: values.imputed })
 }
 
-/// Models outside the pool that it could call and that nobody rates: no index at any effort, or no bill.
-fn unrated(world: &World<'_>, input: &PoolInput<'_>, inside: &BTreeSet<&str>, outside: &[Outside]) -> Vec<String> {
-    let rated: BTreeSet<&ModelId> =
-        outside.iter().filter(|c| c.bill.is_some()).map(|candidate| &candidate.model).collect();
-    let can_call = |model: &ModelId| {
-        world.book.offers(model).iter().any(|offer| {
-            ask_policy(world, input, model, &Effort::default_effort(), offer)
-                .is_some_and(|(_, _, broken)| broken.is_empty())
-        })
-    };
-    world
-        .book
-        .models()
-        .into_iter()
-        .filter(|model| {
-            !inside.contains(model.as_str()) && !rated.contains(model) && !world.blacklisted.contains(model)
-        })
-        .filter(|model| can_call(model))
-        .map(ToString::to_string)
-        .collect()
-}
-
 /// A candidate with its standing and age.
 fn candidate_evidence(
     world: &World<'_>,
-    candidate: Outside,
+    candidate: &Outside<'_>,
     standings: &Standings,
     least_index: Option<f64>,
 ) -> CandidateEvidence {
-    let id = model_effort(&candidate.model, &candidate.effort);
+    let id = candidate.id.clone();
     let standing = standings.by_id.get(&id);
     let index = standing.and_then(|standing| standing.index);
     let is_too_weak = index.zip(least_index).is_some_and(|(index, least)| index < least);
-    let released = world.book.released(&candidate.model);
+    let released = world.book.released(candidate.model);
     let since = released
         .map(|day| day.and_time(chrono::NaiveTime::MIN).and_utc())
-        .or_else(|| (world.first_seen)(&candidate.model));
+        .or_else(|| (world.first_seen)(candidate.model));
     #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
     let age_days = since.map_or(0.0, |since| (world.now - since).num_seconds() as f64 / 86_400.0);
     CandidateEvidence {
@@ -606,9 +491,10 @@ fn candidate_evidence(
             is_capable: !candidate.way_in.is_incapable && !is_too_weak,
         },
         index,
+        imputed: standing.map(|standing| standing.imputed.clone()).unwrap_or_default(),
         home: candidate.way_in.target.as_ref().map(|(_, home)| home.to_string()),
-        target: candidate.way_in.target.map(|(target, _)| target),
+        target: candidate.way_in.target.as_ref().map(|(target, _)| target.clone()),
         age_by_first_sight: released.is_none(),
-        excluded_by: candidate.way_in.excluded_by,
+        excluded_by: candidate.way_in.excluded_by.clone(),
     }
 }

@@ -11,7 +11,7 @@ use super::statistics::drift::drift;
 use super::statistics::duration::{DurationRules, LogDuration, TimedRow, log_duration, median};
 use super::statistics::mix::{ClassMix, OTHER, class_mix, standardised_rate};
 use super::statistics::prior::{Basis, IndexView, Posterior, PriorRules, Tally, posterior, prior, prior_base};
-use crate::vocabulary::{Prices, TaskTokens};
+use crate::vocabulary::{Prices, TaskTokens, as_number};
 
 /// Everything that turns rows into estimates.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -286,7 +286,7 @@ fn kinds(tokens: &TaskTokens) -> [f64; 4] {
 
 /// Dollars of some tokens at list price; `None` as soon as a kind that was used has no price.
 pub fn list_cost(tokens: &[f64; 4], prices: &Prices) -> Option<f64> {
-    let price = [prices.input, prices.cache_read, prices.cache_write, prices.output];
+    let price = [prices.input, prices.cache_read, prices.cache_write, prices.output].map(as_number);
     let parts = tokens.iter().zip(price).filter(|(count, _)| **count > 0.0);
     let usd: f64 = parts.map(|(count, price)| Some(count * price?)).sum::<Option<f64>>()?;
     Some(usd / 1e6)

@@ -1,7 +1,7 @@
 //! Check latest-model in numbers (methods §11): which candidates fit a pool, and whom they would displace. Pure: names,
 //! numbers and thresholds in, codes out.
 
-use super::front::{Point, front, market_loss};
+use super::front::{Point, front, market_loss, shuts_out};
 
 /// Comparisons at a bar allow this much rounding noise.
 const EPSILON: f64 = 1e-9;
@@ -259,11 +259,9 @@ impl Pool<'_> {
         CandidateFit { id, belongs, on_front, bars, dominates, displaces, code }
     }
 
-    /// Whether a point is on the front of the members and itself.
+    /// Whether a point is on the front of the members and itself: none that comes before it is as good.
     fn is_on_front(&self, point: &Point) -> bool {
-        let mut all = self.points.clone();
-        all.push(point.clone());
-        front(&all).iter().any(|kept| kept.id == point.id)
+        !self.points.iter().any(|other| shuts_out(other, point))
     }
 
     /// The bars a rated candidate clears. What is unknown on either side clears nothing.

@@ -55,6 +55,11 @@ fn front_order(a: &Point, b: &Point) -> Ordering {
         .then_with(|| a.id.cmp(&b.id))
 }
 
+/// Whether a point keeps another one off a front of the two: it comes first and is as good.
+pub(super) fn shuts_out(first: &Point, other: &Point) -> bool {
+    front_order(first, other).is_lt() && other.q <= first.q + EPSILON
+}
+
 /// The points of the front, cheapest first.
 pub fn front(points: &[Point]) -> Vec<&Point> {
     let mut sorted: Vec<&Point> = points.iter().collect();

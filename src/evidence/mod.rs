@@ -7,6 +7,8 @@ pub mod calls;
 pub mod cells;
 pub mod fit;
 pub mod front;
+pub mod offers;
+mod outside;
 pub mod own;
 pub mod pairs;
 mod pool;
@@ -18,7 +20,8 @@ pub mod statistics;
 pub mod weights;
 pub mod windows;
 
+pub use outside::Surroundings;
 pub use pool::{
-    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, PoolEvidence, Readiness, Requirements, Shadow,
-    Successor, TierNumbers,
+    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
+    Requirements, Shadow, Successor, TierNumbers,
 };

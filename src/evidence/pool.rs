@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::book::EndDate;
+use super::book::{EndDate, PriceChange};
 use super::cells::OwnEvidence;
 use super::fit;
 use super::front::Pareto;
@@ -16,7 +16,7 @@ use super::statistics::mix::ClassMix;
 use super::statistics::severity::Severities;
 use super::windows::MemberWindows;
 use crate::ring::{Hold, ResolvedRing, RingError, RingMember, Rule};
-use crate::vocabulary::{Known, LookKey, LookMemory, Place, PoolId, RouteDef, SourceId, Tier};
+use crate::vocabulary::{Known, LookKey, LookMemory, Place, PoolId, Prices, RouteDef, SourceId, Tier};
 
 /// Whether a source can be leaned on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +97,27 @@ pub struct Ending {
     pub successor: Successor,
 }
 
+/// What the market says of one member's offer beside its bill.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MemberMarket {
+    /// The announced change of its list price, with the bills before and after.
+    pub change: Option<(PriceChange, Option<f64>, Option<f64>)>,
+    /// The lower prices of other hours; its bill is that of the highest, an upper bound.
+    pub other_hours: Vec<Prices>,
+    /// What one source alone says of its list price, while the price of the run before is used.
+    pub jump: Option<(SourceId, Prices)>,
+    /// What its provider asks for this very offer.
+    pub offer_prices: Prices,
+    /// Why a price that is written was not taken.
+    pub price_note: Option<&'static str>,
+    /// What the catalogue says of its state.
+    pub status: Option<String>,
+    /// Whether its provider's own list has it; `None` without such a list.
+    pub is_listed: Option<bool>,
+    /// The market's rows of the model at other efforts, where its own effort has none or none is set.
+    pub efforts: String,
+}
+
 /// What is known of one member, in ring order.
 #[derive(Debug, Clone)]
 pub struct MemberEvidence {
@@ -124,6 +145,8 @@ pub struct MemberEvidence {
     pub imputed: Vec<String>,
     /// End date of this offer, if one is known.
     pub end: Option<Ending>,
+    /// What else the market says of its offer.
+    pub market: MemberMarket,
     /// What our own rows say of it in this pool; members of one model at one effort share their rows.
     pub own: OwnEvidence,
     /// Measured speed in this pool.
@@ -157,6 +180,8 @@ pub struct CandidateEvidence {
     pub fit: fit::Candidate,
     /// Role-mix index in points.
     pub index: Option<f64>,
+    /// Names of imputed indices.
+    pub imputed: Vec<String>,
     /// The target by which a held home offers it, if one does.
     pub target: Option<String>,
     /// That home.

@@ -48,14 +48,15 @@ pub fn standings(models: &[Rated], weights: &BTreeMap<String, f64>) -> Standings
         })
         .collect();
     let dropped = weights.keys().filter(|name| !maxima.contains_key(*name)).cloned().collect();
-    let by_id = models.iter().map(|model| (model.id.clone(), standing_of(model, models, weights, &maxima))).collect();
+    let ratios = median_ratios(models, &maxima);
+    let by_id = models.iter().map(|model| (model.id.clone(), standing_of(model, &ratios, weights, &maxima))).collect();
     Standings { by_id, maxima, dropped }
 }
 
 /// Standing of one model of the set.
 fn standing_of(
     model: &Rated,
-    models: &[Rated],
+    ratios: &Ratios<'_>,
     weights: &BTreeMap<String, f64>,
     maxima: &BTreeMap<String, f64>,
 ) -> Standing {
@@ -65,7 +66,7 @@ fn standing_of(
         let Some(&largest) = maxima.get(name).filter(|largest| **largest > 0.0) else { continue };
         let value = match model.indices.get(name) {
             Some(&value) => value,
-            None => match impute(model, name, models, maxima) {
+            None => match impute(model, name, ratios, maxima) {
                 Some(value) => {
                     imputed.insert(name.clone());
                     value
@@ -89,14 +90,15 @@ fn standing_of(
 
 /// The value of a missing index: the mean of what each index the model has offers, at most the largest value of the set.
 /// `None` when the model has no index to start from.
-fn impute(model: &Rated, missing: &str, models: &[Rated], maxima: &BTreeMap<String, f64>) -> Option<f64> {
+fn impute(model: &Rated, missing: &str, ratios: &Ratios<'_>, maxima: &BTreeMap<String, f64>) -> Option<f64> {
     let largest = *maxima.get(missing)?;
     let offers: Vec<f64> = maxima
         .iter()
         .filter(|(name, other_largest)| name.as_str() != missing && **other_largest > 0.0)
         .filter_map(|(name, other_largest)| {
             let own = model.indices.get(name)?;
-            let ratio = median_ratio(&model.id, missing, name, models).unwrap_or(largest / other_largest);
+            let donated = ratios.get(&(missing, name.as_str())).copied();
+            let ratio = donated.unwrap_or(largest / other_largest);
             Some(own * ratio)
         })
         .collect();
@@ -105,11 +107,23 @@ fn impute(model: &Rated, missing: &str, models: &[Rated], maxima: &BTreeMap<Stri
     mean.map(|value| value.min(largest))
 }
 
-/// Median of `missing / other` over the other models that have both; `None` with fewer than three donors.
-fn median_ratio(own_id: &str, missing: &str, other: &str, models: &[Rated]) -> Option<f64> {
+/// (Missing index, other index) → median ratio over the models that have both.
+type Ratios<'a> = BTreeMap<(&'a str, &'a str), f64>;
+
+/// The ratios of every pair of indices with enough donors. A model that lacks an index is no donor of it, so one median serves
+/// every model of the set.
+fn median_ratios<'a>(models: &[Rated], maxima: &'a BTreeMap<String, f64>) -> Ratios<'a> {
+    let pairs = maxima.keys().flat_map(|missing| maxima.keys().map(move |other| (missing.as_str(), other.as_str())));
+    pairs
+        .filter(|(missing, other)| missing != other)
+        .filter_map(|(missing, other)| Some(((missing, other), median_ratio(missing, other, models)?)))
+        .collect()
+}
+
+/// Median of `missing / other` over the models that have both; `None` with fewer than three donors.
+fn median_ratio(missing: &str, other: &str, models: &[Rated]) -> Option<f64> {
     let mut ratios: Vec<f64> = models
         .iter()
-        .filter(|donor| donor.id != own_id)
         .filter_map(|donor| Some((donor.indices.get(missing)?, donor.indices.get(other)?)))
         .filter(|(_, divisor)| **divisor > 0.0)
         .map(|(value, divisor)| value / divisor)

@@ -7,6 +7,7 @@ mod compare;
 mod facts;
 mod ledger;
 mod looks;
+mod market;
 mod settle;
 
 pub use baseline::{Current, Previous, baseline_state};
@@ -17,4 +18,5 @@ pub use facts::{
 };
 pub use ledger::{Event, Ledger, Past};
 pub use looks::{LookFact, LooksFact};
+pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
 pub use settle::{Fate, Settlement, settle_proposals};

@@ -9,18 +9,7 @@ use crate::vocabulary::{CatalogueOffer, Effort, MarketModel, Prices, ProviderId,
 
 /// An offer of which only names matter.
 fn offer(provider: &str, id: &str, canonical: Option<&str>) -> CatalogueOffer {
-    CatalogueOffer {
-        provider: ProviderId::new(provider),
-        id: id.to_owned(),
-        canonical: canonical.map(str::to_owned),
-        released: None,
-        efforts: Vec::new(),
-        tools: true,
-        open_weights: false,
-        context: None,
-        status: None,
-        prices: Prices::default(),
-    }
+    CatalogueOffer { canonical: canonical.map(str::to_owned), ..CatalogueOffer::new(ProviderId::new(provider), id) }
 }
 
 /// The catalogue of these tests.
@@ -181,6 +170,7 @@ fn retiring(successor: Option<&str>) -> RetirementRow {
         stated_by: None,
         successor: successor.map(str::to_owned),
         prices: Prices::default(),
+        bands: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ pub mod inspect;
 pub mod issues;
 pub mod json;
 pub mod log;
+pub mod names;
 pub mod proposals;
 pub mod sessions;
 pub mod terminal;
@@ -15,7 +16,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::history::{Cadence, Ledger, Settlement, run_facts};
+use crate::history::{Cadence, Ledger, MarketFile, Settlement, run_facts};
 use crate::store::Store;
 use crate::verdict::Report;
 use crate::vocabulary::Reject;
@@ -29,8 +30,17 @@ const CADENCE: &str = "cadence.jsonl";
 /// The name of a section that is not in the log yet, in the reports folder.
 const PENDING: &str = "pending-section.md";
 
+/// The memory of the market in the reports folder.
+const MARKET: &str = "history/market.json";
+
 /// The issue plan's name in the reports folder.
 const PLAN: &str = "issues/plan.json";
+
+/// Whom to credit wherever a number of the market is shown; `None` when no market was read.
+fn credit(report: &Report) -> Option<String> {
+    let version = text::own(report.index_version.as_deref()?, text::Place::Terminal);
+    Some(format!("Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v{version})"))
+}
 
 /// What one run delivers, compared and settled.
 #[derive(Debug, Clone, Copy)]
@@ -185,6 +195,23 @@ pub fn read_ledger(store: &Store) -> Result<(Ledger, Vec<Reject>)> {
     let path = store.in_reports(LEDGER);
     let bytes = store.read(&path)?.unwrap_or_default();
     Ok(Ledger::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)))
+}
+
+/// What earlier runs remember of the market. A damaged file is no memory: what comes back with it says so.
+pub fn read_market(store: &Store) -> Result<(MarketFile, Option<String>)> {
+    let path = store.in_reports(MARKET);
+    let Some(bytes) = store.read(&path)? else { return Ok((MarketFile::default(), None)) };
+    match MarketFile::read(&String::from_utf8_lossy(&bytes)) {
+        Ok(file) => Ok((file, None)),
+        Err(reason) => Ok((MarketFile::default(), Some(format!("{} {reason}", store.shown(&path))))),
+    }
+}
+
+/// Keeps what the next run must know of the market. It is written before everything else: a run that is killed after it
+/// is judged again, and begins with the same memory.
+pub fn keep_market(file: &MarketFile, store: &Store) -> Result<()> {
+    store.replace(&store.in_reports(MARKET), file.text().as_bytes())?;
+    Ok(())
 }
 
 /// Notes a start or an end.

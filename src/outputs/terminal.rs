@@ -33,6 +33,7 @@ pub fn render(report: &Report, colour: bool) -> String {
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
     }
+    lines.extend(super::credit(report));
     lines.extend(tallies(report));
     lines.push(checks(report));
     lines.join("\n") + "\n"

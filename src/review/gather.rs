@@ -5,16 +5,17 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
+use super::market;
 use crate::evidence::Readiness;
+use crate::history::{MarketEvent, MarketMemory};
 use crate::identity::Identity;
 use crate::settings::Settings;
-use crate::sources::market::{artificial_analysis, litellm, models_dev};
 use crate::sources::pools::layers::{self, shown};
 use crate::sources::pools::read_config;
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
-    CatalogueOffer, Digest, FleetConfig, HomeId, Layer, LayerState, MarketModel, ModelId, QuotaHome, RetirementRow,
-    ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
+    CatalogueOffer, Digest, FleetConfig, HomeId, Layer, LayerState, ListedEnd, MarketModel, ModelId, PriceRow,
+    ProviderId, QuotaHome, RetirementRow, ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
 };
 
 /// The canonical config, read and validated before anything is written.
@@ -40,6 +41,16 @@ pub struct Gathered {
     pub offers: Vec<CatalogueOffer>,
     /// End dates; empty unless they may be used.
     pub retirements: Vec<RetirementRow>,
+    /// Providers whose own list was applied to the offers.
+    pub own_lists: Vec<ProviderId>,
+    /// Dated prices; empty unless they may be used.
+    pub prices: Vec<PriceRow>,
+    /// The retirement list; empty unless it may be used.
+    pub listed_ends: Vec<ListedEnd>,
+    /// What the next run must remember of the market, prices excepted.
+    pub memory: MarketMemory,
+    /// What happened to the market since its last accepted snapshot.
+    pub market_events: Vec<MarketEvent>,
     /// Scorecards; empty unless they may be used.
     pub cards: Vec<ScorecardRow>,
     /// Measured speeds; empty unless they may be used.
@@ -94,8 +105,14 @@ fn digest_of(config: &FleetConfig) -> Digest {
     }
 }
 
-/// Reads everything else.
-pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: DateTime<Utc>) -> Gathered {
+/// Reads everything else. `memory` is what the run before knew of the market.
+pub fn gather(
+    workspace: &Path,
+    settings: &Settings,
+    canonical: Canonical,
+    memory: &MarketMemory,
+    now: DateTime<Utc>,
+) -> Gathered {
     let ages = &settings.max_age_hours;
     let data = &settings.data;
     let at = |path: &Path| (workspace.join(path), shown(path));
@@ -104,18 +121,8 @@ pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: 
     settle_note(&mut note, &config);
     let categories = categories(workspace, settings, &mut config, now);
     let mut notes = vec![note, categories];
-    let (market, index_version, note) = match &data.market {
-        Some(path) => artificial_analysis::read(&at(path).0, &at(path).1, now),
-        None => (Vec::new(), None, SourceNote::not_configured(SourceId::Market)),
-    };
-    let market = settle(market, note, ages.market, now, &mut notes);
-    let (offers, note) =
-        read(data.catalogues.as_ref(), SourceId::Catalogues, |path| models_dev::read(&at(path).0, &at(path).1, now));
-    let (identity, alias_remarks) = identity(workspace, settings, &offers);
-    let offers = settle(offers, note, ages.catalogues, now, &mut notes);
-    let (rows, note) =
-        read(data.retirements.as_ref(), SourceId::Retirements, |path| litellm::read(&at(path).0, &at(path).1, now));
-    let retirements = settle(rows, note, ages.retirements, now, &mut notes);
+    let side = market::read(workspace, settings, memory, now);
+    notes.extend(side.notes);
     let (rows, note) = read(data.speeds.as_ref(), SourceId::Speeds, |path| speeds::read(&at(path).0, &at(path).1, now));
     let speeds = settle(rows, note, ages.speeds, now, &mut notes);
     let (rows, note) =
@@ -124,21 +131,23 @@ pub fn gather(workspace: &Path, settings: &Settings, canonical: Canonical, now: 
     let (homes, note) =
         read(data.quotas.as_ref(), SourceId::Quotas, |path| quotas::read(&at(path).0, &at(path).1, now));
     notes.push(note);
-    if let Some(note) = notes.iter_mut().find(|note| note.source == SourceId::Catalogues) {
-        note.remarks.extend(alias_remarks);
-    }
-    let blacklisted = blacklisted(&config, &identity);
+    let blacklisted = blacklisted(&config, &side.identity);
     Gathered {
         config,
         notes,
-        index_version: index_version.filter(|_| !market.is_empty()),
-        market,
-        offers,
-        retirements,
+        index_version: side.index_version.filter(|_| !side.market.is_empty()),
+        market: side.market,
+        offers: side.offers,
+        retirements: side.retirements,
+        own_lists: side.own_lists,
+        prices: side.prices,
+        listed_ends: side.listed_ends,
+        memory: side.memory,
+        market_events: side.events,
         cards,
         speeds,
         quotas: homes.into_iter().map(|home| (home.home.clone(), home)).collect(),
-        identity,
+        identity: side.identity,
         blacklisted,
     }
 }
@@ -153,7 +162,7 @@ fn read<T>(
 }
 
 /// Settles the age of a source and gives its rows if they may be used.
-fn settle<T>(
+pub(super) fn settle<T>(
     rows: Vec<T>,
     mut note: SourceNote,
     max_age: f64,
@@ -191,7 +200,7 @@ fn categories(workspace: &Path, settings: &Settings, config: &mut FleetConfig, n
 }
 
 /// Names from the alias file and the catalogue, and what to say about the alias file. Offers serve naming whatever their age.
-fn identity(workspace: &Path, settings: &Settings, offers: &[CatalogueOffer]) -> (Identity, Vec<String>) {
+pub(super) fn identity(workspace: &Path, settings: &Settings, offers: &[CatalogueOffer]) -> (Identity, Vec<String>) {
     let Some(path) = &settings.data.aliases else { return (Identity::new(None, offers).0, Vec::new()) };
     let display = shown(path);
     match read_config(&workspace.join(path), &display) {

@@ -201,7 +201,7 @@ fn skipped(rotation: &Rotation, names: &[String], down: usize) -> (String, Vec<(
 
 /// What was found: config files in layer order, how fresh each source is, what could not be matched.
 pub fn doctor(gathered: &Gathered, settings: &Settings, clock: Clock) -> DoctorView {
-    let book = Book::build(&gathered.identity, &gathered.market, &gathered.offers, &gathered.retirements);
+    let book = Book::build(&gathered.identity, &super::statements(gathered, clock.now));
     let limits = row_limits(settings);
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
     DoctorView {

@@ -6,7 +6,9 @@ mod gates;
 pub mod gather;
 pub mod inspect;
 mod looks;
+mod market;
 mod memory;
+pub mod names;
 mod parallel;
 mod pools;
 mod proposals;
@@ -19,17 +21,19 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::checks::{Look, PoolJudgement, judge_pool};
-use crate::evidence::PoolEvidence;
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
-use crate::evidence::book::Book;
+use crate::evidence::book::{Book, Statements};
 use crate::evidence::cells::EstimateRules;
 use crate::evidence::own::RowClock;
 use crate::evidence::statistics::duration::DurationRules;
 use crate::evidence::statistics::prior::PriorRules;
 use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
-use crate::history::{Fate, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals};
+use crate::evidence::{PoolEvidence, Surroundings};
+use crate::history::{
+    Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
+};
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
@@ -65,6 +69,8 @@ pub struct Reviewed {
     pub settlement: Settlement,
     /// Every model this run saw, for the first-seen memory.
     pub models: BTreeSet<String>,
+    /// What the next run must know of the market.
+    pub market: MarketMemory,
 }
 
 /// Judges everything that was gathered. `stored` reads the file of an open proposal.
@@ -78,7 +84,7 @@ pub fn review(
     let catalogue = catalogue(gathered);
     let memory = Memory::new(past, clock.now);
     let planned = pools::plan(gathered, settings, catalogue.as_ref(), clock.now.timestamp_millis());
-    let book = Book::build(&gathered.identity, &gathered.market, &gathered.offers, &gathered.retirements);
+    let book = Book::build(&gathered.identity, &statements(gathered, clock.now));
     let limits = row_limits(settings);
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
     let (mut reports, looks) = {
@@ -98,6 +104,7 @@ pub fn review(
             blacklisted: &gathered.blacklisted,
             first_seen: &first_seen,
             window_rules: window_rules(settings),
+            around: Surroundings::default(),
             estimates: estimate_rules(settings, clock.now),
             idle_days: settings.thresholds.sizing.idle_days,
         };
@@ -138,9 +145,33 @@ pub fn review(
     let mut report = report(gathered, settings, clock, reports, &settlement);
     report.unmatched = unmatched(&book, &attribution);
     report.remarks = remarks(settings, &planned);
+    report.remarks.extend(gathered.market_events.iter().map(MarketEvent::sentence));
+    report.remarks.extend(price_remarks(&book));
     compare(&mut report, past);
-    let models = book.models().into_iter().map(ToString::to_string).collect();
-    Reviewed { report, settlement, models }
+    let models = book.models().iter().map(ToString::to_string).collect();
+    let market = MarketMemory { prices: book.remembered_prices().clone(), ..gathered.memory.clone() };
+    Reviewed { report, settlement, models, market }
+}
+
+/// What the market sources state.
+fn statements(gathered: &Gathered, now: DateTime<Utc>) -> Statements<'_> {
+    Statements {
+        market: &gathered.market,
+        offers: &gathered.offers,
+        own_lists: &gathered.own_lists,
+        retirements: &gathered.retirements,
+        prices: &gathered.prices,
+        listed_ends: &gathered.listed_ends,
+        earlier_prices: Some(&gathered.memory.prices),
+        at: Some(now),
+    }
+}
+
+/// Copies of a provider's price that are not what the provider itself asks, in one line.
+fn price_remarks(book: &Book) -> Option<Sentence> {
+    let (first, count) = (book.deviations().first()?, book.deviations().len());
+    let text = format!("{count} copies of an offer's price differ from the provider's own, which is used: ");
+    Some(Sentence::new().own(text).name(first).own(if count > 1 { " and others" } else { "" }))
 }
 
 /// The catalogue, if it may be used.

@@ -1,6 +1,6 @@
 //! What the router's loaded catalogue offers: which ids exist under which provider, and which variants they take.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::vocabulary::{CatalogueOffer, ProviderId};
 
@@ -24,15 +24,15 @@ pub struct CatalogueEntry {
 struct Models {
     /// Ids in catalogue order.
     order: Vec<String>,
-    /// Id → entry; looked up, never walked.
-    entries: HashMap<String, CatalogueEntry>,
+    /// Id → entry.
+    entries: BTreeMap<String, CatalogueEntry>,
 }
 
 /// The models of every provider, each provider's in catalogue order.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    /// Provider → its models; looked up, never walked.
-    providers: HashMap<ProviderId, Models>,
+    /// Provider → its models.
+    providers: BTreeMap<ProviderId, Models>,
 }
 
 impl Catalogue {
@@ -43,8 +43,8 @@ impl Catalogue {
             let entry = CatalogueEntry {
                 variants: offer.efforts.clone(),
                 enabled: true,
-                tools: Some(offer.tools),
-                open_weights: Some(offer.open_weights),
+                tools: offer.is_described.then_some(offer.tools),
+                open_weights: offer.is_described.then_some(offer.open_weights),
                 context: offer.context,
             };
             catalogue.add(&offer.provider, &offer.id, entry);

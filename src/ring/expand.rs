@@ -1,7 +1,7 @@
 //! Expansion of a route into its leaves, depth first, as the router does it (reference `pools` §1.3). What the router drops
 //! without a message is dropped here with its reason. Everything is borrowed from config and catalogue until a ring is made.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Catalogue, CatalogueEntry, ShareNode};
 use crate::vocabulary::{
@@ -171,10 +171,10 @@ pub(super) fn expand<'a>(scope: Scope<'a>, route: &'a RouteDef) -> Expansion<'a>
     let mut walk = Walk {
         scope,
         out: Expansion { leaves: Vec::new(), tree: None, dropped: Vec::new(), held_out: Vec::new() },
-        seen: HashSet::new(),
-        done: HashSet::new(),
+        seen: BTreeSet::new(),
+        done: BTreeSet::new(),
         path: vec![route],
-        entered: HashSet::new(),
+        entered: BTreeSet::new(),
         repeats: 0,
         cycles: 0,
     };
@@ -189,13 +189,13 @@ struct Walk<'a> {
     /// What it gave so far.
     out: Expansion<'a>,
     /// Provider, model and variant of the members so far; a skipped target does not count as seen.
-    seen: HashSet<(&'a str, &'a str, Option<&'a str>)>,
+    seen: BTreeSet<(&'a str, &'a str, Option<&'a str>)>,
     /// Nested pools, with the variant handed down, that were walked to the end and met no cycle: a second walk adds nothing.
-    done: HashSet<(&'a str, Option<&'a str>)>,
+    done: BTreeSet<(&'a str, Option<&'a str>)>,
     /// The routes from the root to here.
     path: Vec<&'a RouteDef>,
     /// Nested pools, with the variant handed down, that were walked into.
-    entered: HashSet<(&'a str, Option<&'a str>)>,
+    entered: BTreeSet<(&'a str, Option<&'a str>)>,
     /// How often one was walked into again.
     repeats: usize,
     /// Cycles met.

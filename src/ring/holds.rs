@@ -28,11 +28,6 @@ impl HoldKind {
             Self::Note => "note",
         }
     }
-
-    /// Whether the member gets no work.
-    pub fn holds_out(self) -> bool {
-        matches!(self, Self::Avoid | Self::Note)
-    }
 }
 
 /// An override or note that is in force for a member.

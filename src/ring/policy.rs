@@ -12,6 +12,8 @@ use crate::vocabulary::{HomeId, ModelId, PoolId, Tier};
 /// A rule that names models, compiled.
 #[derive(Debug)]
 struct Named {
+    /// Its number among all rules that name models.
+    index: usize,
     /// Models it names.
     model: GlobMatcher,
     /// Pools it holds for.
@@ -39,20 +41,37 @@ impl PolicyBook {
     /// The rules of some settings.
     pub(super) fn new(settings: &Settings) -> Self {
         let policy = &settings.policy;
-        let never = |rules: &[NeverRule], name: &str| compile(rules.iter().map(|rule| (rule, None)), name);
+        let plain = |rule| (rule, None);
         let in_tier = policy.not_in_tier.iter().map(|rule| (&rule.never, Some(rule.tier)));
+        let (never, never_lead) = (policy.never.len(), policy.never_lead.len());
         Self {
-            never: never(&policy.never, "never"),
-            never_lead: never(&policy.never_lead, "never_lead"),
-            not_in_tier: compile(in_tier, "not_in_tier"),
+            never: compile(policy.never.iter().map(plain), "never", 0),
+            never_lead: compile(policy.never_lead.iter().map(plain), "never_lead", never),
+            not_in_tier: compile(in_tier, "not_in_tier", never + never_lead),
         }
+    }
+
+    /// The numbers of the rules that name a member's model: the same in every pool, so it is worked out once per model.
+    pub(super) fn naming(&self, member: &RingMember) -> Vec<usize> {
+        let rules: Vec<&Named> =
+            self.never.iter().chain(&self.never_lead).chain(&self.not_in_tier).map(Arc::as_ref).collect();
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let names = spelt(member);
+        rules.into_iter().filter(|rule| names.iter().any(|name| rule.model.is_match(name))).map(|r| r.index).collect()
     }
 }
 
 /// Compiles rules; settings have validated their patterns.
-fn compile<'a>(rules: impl Iterator<Item = (&'a NeverRule, Option<Tier>)>, name: &str) -> Vec<Arc<Named>> {
+fn compile<'a>(
+    rules: impl Iterator<Item = (&'a NeverRule, Option<Tier>)>,
+    name: &str,
+    first: usize,
+) -> Vec<Arc<Named>> {
     let named = |(i, (rule, tier)): (usize, (&NeverRule, Option<Tier>))| {
         Some(Arc::new(Named {
+            index: first + i,
             model: glob(&dashed(&rule.model))?,
             pools: glob(&rule.pools)?,
             tier,
@@ -198,7 +217,7 @@ impl PoolPolicy {
     /// The rules a model outside the pool would break if it joined under a target: what is true of members is asked of
     /// candidates before they are named. A rule that cannot be judged keeps a candidate out as well.
     pub fn broken_by_candidate(&self, candidate: &RingMember, entry: Option<&CatalogueEntry>) -> Vec<(Rule, String)> {
-        let judged = self.judge(candidate, entry);
+        let judged = self.judge(candidate, entry, None);
         let open = judged.open.into_iter().map(|rule| (rule, "a fact that the rule needs is not known".to_owned()));
         judged.broken.into_iter().map(|(rule, _, detail)| (rule, detail)).chain(open).collect()
     }
@@ -209,9 +228,14 @@ impl PoolPolicy {
     }
 
     /// What the rules say of a member. A fact that is not known breaks no rule and fulfils none.
-    pub(super) fn judge(&self, member: &RingMember, entry: Option<&CatalogueEntry>) -> Judged {
+    pub(super) fn judge(
+        &self,
+        member: &RingMember,
+        entry: Option<&CatalogueEntry>,
+        naming: Option<&[usize]>,
+    ) -> Judged {
         let mut judged = Judged::default();
-        self.judge_names(member, &mut judged);
+        self.judge_names(member, naming, &mut judged);
         if !self.only_homes.is_empty() && !self.only_homes.contains(&member.key.home) {
             let detail = "its home is not among them".to_owned();
             judged.broken.push((Rule::OnlyHomes, "policy.only_homes".to_owned(), detail));
@@ -228,9 +252,9 @@ impl PoolPolicy {
     }
 
     /// The rules that name models.
-    fn judge_names(&self, member: &RingMember, judged: &mut Judged) {
+    fn judge_names(&self, member: &RingMember, naming: Option<&[usize]>, judged: &mut Judged) {
         for (rule, named) in [(Rule::Never, &self.never), (Rule::NotInTier, &self.not_in_tier)] {
-            if let Some(found) = named_in(named, member) {
+            if let Some(found) = named_in(named, member, naming) {
                 let detail = with_reason("the policy names this model", &found.reason);
                 judged.broken.push((rule, found.key.clone(), detail));
             }
@@ -286,23 +310,32 @@ impl PoolPolicy {
     }
 
     /// The rule that keeps a member from leading, if one does.
-    pub(super) fn forbids_lead(&self, member: &RingMember) -> Option<(String, String)> {
-        named_in(&self.never_lead, member)
+    pub(super) fn forbids_lead(&self, member: &RingMember, naming: Option<&[usize]>) -> Option<(String, String)> {
+        named_in(&self.never_lead, member, naming)
             .map(|rule| (rule.key.clone(), with_reason("the policy names this model", &rule.reason)))
     }
 }
 
-/// The first of some rules whose pattern matches a member: by its canonical model, by the id as written, by the family of either.
-fn named_in<'a>(rules: &'a [Arc<Named>], member: &RingMember) -> Option<&'a Named> {
+/// The first of some rules that names a member; `naming` are the numbers of those that do, where they were worked out before.
+fn named_in<'a>(rules: &'a [Arc<Named>], member: &RingMember, naming: Option<&[usize]>) -> Option<&'a Named> {
     if rules.is_empty() {
         return None;
     }
+    let mut rules = rules.iter().map(Arc::as_ref);
+    if let Some(naming) = naming {
+        return rules.find(|rule| naming.contains(&rule.index));
+    }
+    let names = spelt(member);
+    rules.find(|rule| names.iter().any(|name| rule.model.is_match(name)))
+}
+
+/// The names a rule may know a member by: its canonical model, the id as written, its last part, and the family of each.
+fn spelt(member: &RingMember) -> Vec<String> {
     let written = dashed(&member.target.model);
     let tail = written.rsplit('/').next().unwrap_or_default().to_owned();
-    let names = [dashed(member.key.model.as_str()), written, tail];
+    let names = vec![dashed(member.key.model.as_str()), written, tail];
     let families: Vec<String> = names.iter().map(|name| family(name)).collect();
-    let is_named = |rule: &&Named| names.iter().chain(&families).any(|name| rule.model.is_match(name));
-    rules.iter().map(Arc::as_ref).find(is_named)
+    names.into_iter().chain(families).collect()
 }
 
 /// A name or pattern in lower case with dots as dashes: hosts spell versions either way, and so do people who write rules.

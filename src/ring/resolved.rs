@@ -1,7 +1,8 @@
 //! The one way to a ring.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::expand::{Dropped, Expansion, Leaf, Scope, expand};
@@ -16,8 +17,17 @@ use crate::vocabulary::{
 /// What the home of a provider begins with that no home of the settings has. An id of the settings holds no slash.
 const UNASSIGNED: &str = "unassigned/";
 
-/// Provider → model as written → its canonical name, as far as it was asked for.
-type Names = HashMap<ProviderId, HashMap<String, Option<ModelId>>>;
+/// What is known of a model wherever it stands.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    /// Its canonical name.
+    name: Option<ModelId>,
+    /// The numbers of the rules that name it, once asked for.
+    naming: Option<Rc<[usize]>>,
+}
+
+/// Provider → model as written → what is known of it, as far as it was asked for.
+type Names = BTreeMap<ProviderId, BTreeMap<String, Known>>;
 
 /// Everything the constructor needs; read once, so that what was validated is what is judged.
 pub struct RingInput<'a> {
@@ -32,7 +42,7 @@ pub struct RingInput<'a> {
     /// The rules that name models, compiled.
     book: PolicyBook,
     /// Provider → its home and whether that is a plan home.
-    homes: HashMap<&'a ProviderId, (&'a HomeId, bool)>,
+    homes: BTreeMap<&'a ProviderId, (&'a HomeId, bool)>,
     /// The canonical model of a target, or `None` when its name could not be matched.
     model_of: &'a dyn Fn(&TargetRef) -> Option<ModelId>,
     /// What `model_of` said so far.
@@ -100,14 +110,30 @@ impl<'a> RingInput<'a> {
 
     /// The canonical model of a leaf.
     fn name(&self, leaf: &Leaf<'_>) -> Option<ModelId> {
-        let known = |names: &Names| names.get(leaf.provider)?.get(leaf.model).cloned();
+        let known = |names: &Names| names.get(leaf.provider)?.get(leaf.model).map(|known| known.name.clone());
         if let Some(known) = known(&self.names.borrow()) {
             return known;
         }
         let name = (self.model_of)(&TargetRef { variant: None, ..leaf.reference() });
         let mut names = self.names.borrow_mut();
-        names.entry(leaf.provider.clone()).or_default().insert(leaf.model.to_owned(), name.clone());
+        names
+            .entry(leaf.provider.clone())
+            .or_default()
+            .insert(leaf.model.to_owned(), Known { name: name.clone(), naming: None });
         name
+    }
+
+    /// The numbers of the rules that name the model of a leaf.
+    fn naming(&self, leaf: &Leaf<'_>, member: &RingMember) -> Rc<[usize]> {
+        let known = |names: &Names| names.get(leaf.provider)?.get(leaf.model)?.naming.clone();
+        if let Some(naming) = known(&self.names.borrow()) {
+            return naming;
+        }
+        let naming: Rc<[usize]> = self.book.naming(member).into();
+        let mut names = self.names.borrow_mut();
+        let known = names.entry(leaf.provider.clone()).or_default().entry(leaf.model.to_owned()).or_default();
+        known.naming = Some(naming.clone());
+        naming
     }
 }
 
@@ -134,7 +160,7 @@ pub struct RingMember {
     /// End of the membership, epoch milliseconds.
     pub until_ms: Option<i64>,
     /// Its budget: that of the outermost route on the way which names it.
-    pub budget: Option<Budget>,
+    pub budget: Option<Box<Budget>>,
     /// Variant used when the pool is chosen without one.
     pub default_variant: Option<String>,
     /// Variant of the pool → variant of the member, where they differ.
@@ -312,7 +338,7 @@ impl ResolvedRing {
     ) -> Self {
         let shares: Vec<f64> = members.iter().map(|member| member.share).collect();
         let lead = lead_of(&shares).expect("a tree that is left holds at least one leaf");
-        if let Some((setting, detail)) = policy.forbids_lead(&members[lead]) {
+        if let Some((setting, detail)) = policy.forbids_lead(&members[lead], None) {
             violations.push(Violation { rule: Rule::NeverLead, setting, detail, member: members[lead].clone() });
         }
         let selection = match &tree {
@@ -472,8 +498,9 @@ fn broken(member: &RingMember, judged: &Judged) -> impl Iterator<Item = Violatio
 /// A leaf as a member, and what the rules say of it.
 fn judge(input: &RingInput<'_>, policy: &PoolPolicy, leaf: &Leaf<'_>) -> (RingMember, Judged) {
     let mut member = member_of(input, leaf);
-    let judged = policy.judge(&member, leaf.entry);
-    member.may_lead = policy.forbids_lead(&member).is_none();
+    let naming = input.naming(leaf, &member);
+    let judged = policy.judge(&member, leaf.entry, Some(&naming));
+    member.may_lead = policy.forbids_lead(&member, Some(&naming)).is_none();
     (member, judged)
 }
 
@@ -500,7 +527,7 @@ fn member_of(input: &RingInput<'_>, leaf: &Leaf<'_>) -> RingMember {
         share: 0.0,
         may_lead: true,
         until_ms: leaf.target.until_ms,
-        budget: leaf.budget.cloned(),
+        budget: leaf.budget.cloned().map(Box::new),
         default_variant: default.map(str::to_owned),
         offers: leaf.offers(&variant_map),
         variant_map,

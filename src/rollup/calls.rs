@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::table::{RollupKey, RollupRow, merge};
-use crate::vocabulary::{CallRow, Prices, used};
+use crate::vocabulary::{CallRow, Prices, as_number, used};
 
 /// What short and long cache writes cost, as multiples of the input price (reference sessions §7.4).
 const WRITE_1H: f64 = 2.0;
@@ -76,14 +76,14 @@ fn cost(call: &Priced<'_>) -> (f64, f64, u64) {
     if key.kinds & used::WRITE_UNKNOWN != 0 {
         return (0.0, 0.0, 0);
     }
-    let write = |share: f64| prices.input.map(|input| input * share);
+    let write = |share: f64| as_number(prices.input).map(|input| input * share);
     let short = sums.cache_write_tokens - sums.cache_write_1h_tokens - sums.cache_write_unknown_tokens;
     let parts = [
-        (sums.input_tokens, prices.input),
-        (sums.cache_read_tokens, prices.cache_read),
+        (sums.input_tokens, as_number(prices.input)),
+        (sums.cache_read_tokens, as_number(prices.cache_read)),
         (short, write(WRITE_5M)),
         (sums.cache_write_1h_tokens, write(WRITE_1H)),
-        (sums.output_tokens, prices.output),
+        (sums.output_tokens, as_number(prices.output)),
     ];
     let cost = parts
         .iter()
@@ -94,5 +94,5 @@ fn cost(call: &Priced<'_>) -> (f64, f64, u64) {
 
 /// Whether any rate is above 0: a row of zeros is no price.
 fn is_price(prices: &Prices) -> bool {
-    [prices.input, prices.output].into_iter().flatten().any(|rate| rate > 0.0)
+    [prices.input, prices.output].into_iter().flatten().any(|rate| !rate.is_zero())
 }

@@ -86,7 +86,7 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
     let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
     let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
-    let gathered = gather(&cli.workspace, &settings, config, now);
+    let gathered = gather(&cli.workspace, &settings, config, &crate::history::MarketMemory::default(), now);
     let cache = Cache::at(&cli.workspace, &settings.cache);
     let index = |name: &str| cache.read(name).filter(|_| !args.no_cache);
     let stores = read(&cli.workspace, &settings, &gathered.cards, now, &index, around.progress);

@@ -12,8 +12,9 @@ use super::reader::Reader;
 use super::written::Written;
 use super::yaml::Fault;
 use super::{
-    Billing, ConfigPaths, DataPaths, Family, Home, Issues, MaxAges, NeverRule, PlanMeaning, Policy, PoolRule,
-    SessionStore, Settings, TaskClassRule, Thresholds, TierRule, TierSettings, glob, rules,
+    Addresses, Auth, Billing, ConfigPaths, Connection, DataPaths, Family, Fetch, Home, Issues, Market, MaxAges,
+    NeverRule, PlanMeaning, Policy, PoolRule, SessionStore, Settings, TaskClassRule, Thresholds, TierRule,
+    TierSettings, glob, rules,
 };
 
 /// The settings a file writes, with defaults for the rest, checked against each other.
@@ -47,6 +48,14 @@ pub(super) fn settings(text: &str, path: &str, body: &str, written: Written) -> 
         tokens_per_task: root.number("tokens_per_task"),
         thresholds: Thresholds::read(&root),
         max_age_hours: MaxAges::read(&root),
+        market: Market::read(&root),
+        fetch: Fetch::read(&root),
+        addresses: addresses(&root.group("fetch")),
+        connections: root
+            .named("connections")
+            .into_iter()
+            .map(|(id, group)| Ok((ProviderId::new(id), connection(&group)?)))
+            .collect::<Result<_, _>>()?,
         issues: issues(&root.group("issues")),
         lines: BTreeMap::new(),
     };
@@ -79,6 +88,11 @@ fn data(group: &Reader) -> Result<DataPaths, Fault> {
         catalogues: path("catalogues"),
         retirements: path("retirements"),
         aliases: path("aliases"),
+        market_history: path("market_history"),
+        openrouter: path("openrouter"),
+        prices: path("prices"),
+        retirement_list: path("retirement_list"),
+        provider_catalogue: path("provider_catalogue"),
         speeds: path("speeds"),
         sessions: path("sessions"),
         quotas: path("quotas"),
@@ -111,6 +125,36 @@ fn task_class(group: &Reader) -> Result<TaskClassRule, Fault> {
         return Err(Fault::new(group.line(), format!("\"{}\" names neither a folder nor an agent", group.shown)));
     }
     Ok(rule)
+}
+
+/// Where `fetch` gets its bodies.
+fn addresses(group: &Reader) -> Addresses {
+    let urls = group.group("urls");
+    Addresses {
+        market_key: group.text("market_key").to_owned(),
+        market: urls.text("market").to_owned(),
+        catalogues: urls.text("catalogues").to_owned(),
+        retirements: urls.text("retirements").to_owned(),
+        openrouter: urls.text("openrouter").to_owned(),
+        prices: urls.text("prices").to_owned(),
+        retirement_list: urls.optional_text("retirement_list").map(str::to_owned),
+    }
+}
+
+/// One connection.
+fn connection(group: &Reader) -> Result<Connection, Fault> {
+    let header = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
+    Ok(Connection {
+        base_url: group.required_text("base_url")?.trim_end_matches('/').to_owned(),
+        key: group.optional_text("key").map(str::to_owned),
+        auth: match group.text("auth") {
+            "x-api-key" => Auth::Header("x-api-key"),
+            "x-goog-api-key" => Auth::Header("x-goog-api-key"),
+            "api-key" => Auth::Header("api-key"),
+            _ => Auth::Bearer,
+        },
+        headers: group.optional_ids("headers").unwrap_or_default().into_iter().filter_map(header).collect(),
+    })
 }
 
 /// The homes. One provider belongs to one home; a flat home has no cash price.
@@ -225,20 +269,24 @@ fn policy_digest(policy: &Policy, pools: &[PoolRule]) -> Digest {
         })
         .collect();
     let only_homes: BTreeSet<&str> = policy.only_homes.iter().map(HomeId::as_str).collect();
-    Digest::of_json(&json!({
+    let mut digested = json!({
         "never": never(&policy.never),
         "never_lead": never(&policy.never_lead),
-        "not_in_tier": not_in_tier,
         "only_homes": only_homes,
         "family": family_word(policy.family),
         "plan_meaning": plan_word(policy.plan_meaning),
         "pools": pools.iter().map(rule_json).collect::<Json>(),
-    }))
+    });
+    // What stands at its default does not enter, so that a new kind of rule changes no digest of a policy that has none.
+    if !policy.not_in_tier.is_empty() {
+        digested["not_in_tier"] = not_in_tier;
+    }
+    Digest::of_json(&digested)
 }
 
 /// A rule for pools as JSON, without its line.
 fn rule_json(rule: &PoolRule) -> Json {
-    json!({
+    let mut digested = json!({
         "pattern": rule.pattern,
         "tier": rule.tier,
         "owner": rule.owner,
@@ -251,9 +299,14 @@ fn rule_json(rule: &PoolRule) -> Json {
         "min_context": rule.min_context,
         "plan_meaning": rule.plan_meaning.map(plan_word),
         "family": rule.family.map(family_word),
-        "unpooled": rule.unpooled,
-        "different_vendor_from": rule.different_vendor_from,
-    })
+    });
+    if rule.unpooled {
+        digested["unpooled"] = json!(true);
+    }
+    if let Some(other) = &rule.different_vendor_from {
+        digested["different_vendor_from"] = json!(other);
+    }
+    digested
 }
 
 /// The numbers of a tier. Some index must weigh something.

@@ -40,6 +40,12 @@ pub enum Kind {
     Word(&'static [&'static str]),
     /// A list of ids.
     Ids,
+    /// `http://` or `https://`, a host, no user.
+    Url,
+    /// The name of an environment variable.
+    EnvName,
+    /// A list of `Name: value`.
+    Headers,
     /// A list of paths.
     Paths,
 }
@@ -61,6 +67,9 @@ impl fmt::Display for Kind {
             Self::Repository => f.write_str("owner/name"),
             Self::Word(words) => write!(f, "one of {}", words.join(", ")),
             Self::Ids => f.write_str("a list of ids"),
+            Self::Url => f.write_str("an address with http:// or https://"),
+            Self::EnvName => f.write_str("the name of an environment variable"),
+            Self::Headers => f.write_str("a list of \"Name: value\""),
             Self::Paths => f.write_str("a list of paths"),
         }
     }
@@ -81,6 +90,9 @@ impl Kind {
             }
             _ => None,
         };
+        if matches!(self, Self::EnvName | Self::Url | Self::Headers) {
+            return Err(format!("must be {self} (what is written is not shown: it may hold a key)"));
+        }
         Err(format!("must be {self}, not {value}{}", hint.unwrap_or_default()))
     }
 
@@ -92,6 +104,7 @@ impl Kind {
             Value::Flag(_) => self == Self::Flag,
             Value::List(items) => match self {
                 Self::Ids => items.iter().all(is_id),
+                Self::Headers => items.iter().all(|item| matches!(&item.value, Value::Text(text) if is_header(text))),
                 Self::Paths => items.iter().all(is_path),
                 _ => false,
             },
@@ -125,6 +138,8 @@ impl Kind {
             Self::Zone => zone(text).is_some(),
             Self::Cron => text.split_whitespace().count() == 5,
             Self::Repository => is_repository(text),
+            Self::Url => is_url(text),
+            Self::EnvName => is_env_name(text),
             Self::Word(words) => words.contains(&text),
             _ => false,
         }
@@ -156,6 +171,31 @@ pub fn glob(pattern: &str) -> Result<GlobMatcher, String> {
         Ok(glob) => Ok(glob.compile_matcher()),
         Err(error) => Err(error.kind().to_string()),
     }
+}
+
+/// Whether a text is an address that may be fetched: a scheme, a host, and no user or password in it.
+fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+    let is_plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+    is_plain && host.is_some_and(|host| !host.is_empty() && !host.contains('@'))
+}
+
+/// Whether a text can be the name of an environment variable. A key itself hardly ever can: it holds dashes or begins with a digit.
+fn is_env_name(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    text.len() <= 64 && text.starts_with(|c: char| c.is_ascii_uppercase() || c == '_') && text.chars().all(is_word)
+}
+
+/// Whether a text is a header line.
+fn is_header(text: &str) -> bool {
+    let is_token = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.split_once(':').is_some_and(|(name, value)| {
+        !name.is_empty()
+            && name.chars().all(is_token)
+            && !value.trim().is_empty()
+            && !value.chars().any(char::is_control)
+    })
 }
 
 /// Whether the item of a list can be an id.

@@ -24,7 +24,8 @@ use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Tier};
 pub use kind::{Kind, glob};
 pub use reference::{Effect, Key, reference};
 pub use thresholds::{
-    Bars, Latest, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights, Windows,
+    Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights,
+    Windows,
 };
 
 /// Everything the operator settled, validated.
@@ -66,6 +67,14 @@ pub struct Settings {
     pub thresholds: Thresholds,
     /// Ages from which on a source is stale, in hours.
     pub max_age_hours: MaxAges,
+    /// When a body of the market is believed.
+    pub market: Market,
+    /// How `fetch` asks.
+    pub fetch: Fetch,
+    /// Where `fetch` gets its bodies.
+    pub addresses: Addresses,
+    /// Provider → where its own list is.
+    pub connections: BTreeMap<ProviderId, Connection>,
     /// The issue plan.
     pub issues: Issues,
     /// Dotted key → line in the file, for every key that is written there.
@@ -108,6 +117,16 @@ pub struct DataPaths {
     pub retirements: Option<PathBuf>,
     /// Reviewed alias file.
     pub aliases: Option<PathBuf>,
+    /// Old Artificial Analysis bodies.
+    pub market_history: Option<PathBuf>,
+    /// `OpenRouter`'s own list.
+    pub openrouter: Option<PathBuf>,
+    /// Dated prices.
+    pub prices: Option<PathBuf>,
+    /// Retirement list.
+    pub retirement_list: Option<PathBuf>,
+    /// What providers list themselves: one file, or a folder of `<provider>.json`.
+    pub provider_catalogue: Option<PathBuf>,
     /// Measured speeds CSV.
     pub speeds: Option<PathBuf>,
     /// Scorecards CSV.
@@ -148,6 +167,47 @@ pub struct TaskClassRule {
     pub agent: Option<String>,
     /// The class.
     pub class: String,
+}
+
+/// Where `fetch` gets its bodies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addresses {
+    /// Environment variable with the key of Artificial Analysis.
+    pub market_key: String,
+    /// Pages of the market.
+    pub market: String,
+    /// models.dev.
+    pub catalogues: String,
+    /// `LiteLLM` map.
+    pub retirements: String,
+    /// `OpenRouter`.
+    pub openrouter: String,
+    /// Dated prices.
+    pub prices: String,
+    /// Retirement list; `None`: placed by hand.
+    pub retirement_list: Option<String>,
+}
+
+/// How a key is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auth {
+    /// `Authorization: Bearer <key>`.
+    Bearer,
+    /// A header of this name.
+    Header(&'static str),
+}
+
+/// An OpenAI-compatible endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Connection {
+    /// The address that `/models` is added to.
+    pub base_url: String,
+    /// Environment variable with the key.
+    pub key: Option<String>,
+    /// How the key is sent.
+    pub auth: Auth,
+    /// Further headers.
+    pub headers: Vec<(String, String)>,
 }
 
 /// How a home is paid.

@@ -4,7 +4,9 @@
 use std::sync::LazyLock;
 
 use super::kind::Kind;
-use super::{Bars, Latest, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Traffic, Weights, Windows};
+use super::{
+    Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Traffic, Weights, Windows,
+};
 
 /// One setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,6 +48,8 @@ const FAMILY: Kind = Kind::Word(&["open", "all"]);
 const PLAN_MEANING: Kind = Kind::Word(&["plan_home", "planning_twin", "none"]);
 /// The words of [`crate::vocabulary::Tier`].
 const TIER: Kind = Kind::Word(&["scout", "workhorse", "specialist", "summit"]);
+/// The words of [`super::Auth`].
+const AUTH: Kind = Kind::Word(&["bearer", "x-api-key", "x-goog-api-key", "api-key"]);
 /// The words of [`crate::vocabulary::StoreKind`].
 const STORE: Kind = Kind::Word(&["claude-code", "codex", "opencode", "litellm"]);
 /// A number of at least 0.
@@ -69,6 +73,11 @@ const PLACES: &[Key] = rows! {
     "data.catalogues", Kind::Path, "none", Now, "models.dev `api.json`";
     "data.retirements", Kind::Path, "none", Now, "LiteLLM map of models with end dates and successors";
     "data.aliases", Kind::Path, "none", Now, "reviewed alias file";
+    "data.market_history", Kind::Path, "none", Now, "old Artificial Analysis bodies of the retired path, `YYYY-MM-DD.json`: the memory of a first run";
+    "data.openrouter", Kind::Path, "none", Now, "OpenRouter `/api/v1/models`: its offers, prices and end dates";
+    "data.prices", Kind::Path, "none", Now, "genai-prices `data.json`: dated prices";
+    "data.retirement_list", Kind::Path, "none", Now, "retirement list: second opinion on end dates";
+    "data.provider_catalogue", Kind::Path, "none", Now, "what providers list themselves, `<provider>.json` each: a file, or a folder of files";
     "data.speeds", Kind::Path, "none", Now, "measured speeds CSV";
     "data.sessions", Kind::Path, "none", Now, "scorecards CSV";
     "data.babysitter", Kind::Path, "none", Now, "babysitter log: stalls, kills and restarts of sessions";
@@ -121,6 +130,21 @@ const FLEET: &[Key] = rows! {
     "policy.plan_meaning", PLAN_MEANING, "plan_home", Now, "what `-plan` in a pool's name means: members on plan homes, the planning-mode twin of its base pool, or nothing";
 };
 
+/// What `fetch` brings, and from where.
+const CONNECTIONS: &[Key] = rows! {
+    "fetch.market_key", Kind::EnvName, "ARTIFICIAL_ANALYSIS_API_KEY", Now, "environment variable with the key of Artificial Analysis";
+    "fetch.urls.market", Kind::Url, "https://artificialanalysis.ai/api/v2/language/models/free", Now, "where the body of `data.market` comes from, page by page";
+    "fetch.urls.catalogues", Kind::Url, "https://models.dev/api.json", Now, "where the body of `data.catalogues` comes from";
+    "fetch.urls.retirements", Kind::Url, "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json", Now, "where the body of `data.retirements` comes from";
+    "fetch.urls.openrouter", Kind::Url, "https://openrouter.ai/api/v1/models", Now, "where the body of `data.openrouter` comes from";
+    "fetch.urls.prices", Kind::Url, "https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json", Now, "where the body of `data.prices` comes from";
+    "fetch.urls.retirement_list", Kind::Url, "none", Now, "where the body of `data.retirement_list` comes from; without it the file is placed by hand";
+    "connections.<id>.base_url", Kind::Url, "required", Now, "OpenAI-compatible endpoint; `/models` below it is fetched as the own list of the provider `<id>`";
+    "connections.<id>.key", Kind::EnvName, "none", Now, "environment variable with its key; without it the list is asked for without one";
+    "connections.<id>.auth", AUTH, "bearer", Now, "how the key is sent: `Authorization: Bearer`, or a header of that name";
+    "connections.<id>.headers", Kind::Headers, "none", Now, "further headers, each `Name: value`; not the place for a key";
+};
+
 /// Numbers of the tiers.
 const TIERS: &[Key] = rows! {
     "tiers.<tier>.stake_usd", Kind::Above0, "2 · 10 · 25 · 50", Now, "dollars lost when a task fails";
@@ -153,6 +177,8 @@ pub fn reference() -> &'static [Key] {
         [
             PLACES,
             FLEET,
+            CONNECTIONS,
+            Fetch::KEYS,
             TIERS,
             Bars::KEYS,
             Rows::KEYS,
@@ -167,6 +193,7 @@ pub fn reference() -> &'static [Key] {
             Weights::KEYS,
             SPANS,
             MaxAges::KEYS,
+            Market::KEYS,
             TRACKER,
         ]
         .concat()

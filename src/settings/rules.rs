@@ -48,6 +48,7 @@ pub(super) fn check(settings: &Settings, written: &Written) -> Result<(), Fault>
     check_tier_rules(settings)?;
     check_vendor_rules(settings, written)?;
     check_only_homes(settings, written)?;
+    check_connections(settings, written)?;
     check_outputs(settings, written)
 }
 
@@ -135,6 +136,32 @@ fn check_only_homes(settings: &Settings, written: &Written) -> Result<(), Fault>
     Ok(())
 }
 
+/// A connection needs a place for its list, which a file of one provider is not; its headers hold no key of their own.
+fn check_connections(settings: &Settings, written: &Written) -> Result<(), Fault> {
+    let Some((id, _)) = settings.connections.first_key_value() else { return Ok(()) };
+    if settings.data.provider_catalogue.is_none() {
+        let message = "\"connections\" are written, but \"data.provider_catalogue\" does not say where their lists go";
+        return Err(Fault::new(written.line(&["connections", &format!("connections.{id}")]), message.to_owned()));
+    }
+    for (id, connection) in &settings.connections {
+        let secret = |name: &str| {
+            matches!(
+                name.to_lowercase().as_str(),
+                "authorization" | "x-api-key" | "x-goog-api-key" | "api-key" | "cookie"
+            )
+        };
+        if let Some((name, _)) = connection.headers.iter().find(|(name, _)| secret(name)) {
+            let key = format!("connections.{id}.headers");
+            let message = format!(
+                "\"{key}\" holds {}: name the variable of the key in \"connections.{id}.key\" instead",
+                quoted(name)
+            );
+            return Err(Fault::new(written.line(&[&key]), message));
+        }
+    }
+    Ok(())
+}
+
 /// What a run writes must not be what it reads.
 fn check_outputs(settings: &Settings, written: &Written) -> Result<(), Fault> {
     let reports = plain(&settings.reports);
@@ -176,6 +203,11 @@ fn inputs(settings: &Settings) -> Vec<(&'static str, &Path)> {
         ("data.catalogues", &data.catalogues),
         ("data.retirements", &data.retirements),
         ("data.aliases", &data.aliases),
+        ("data.market_history", &data.market_history),
+        ("data.openrouter", &data.openrouter),
+        ("data.prices", &data.prices),
+        ("data.retirement_list", &data.retirement_list),
+        ("data.provider_catalogue", &data.provider_catalogue),
         ("data.speeds", &data.speeds),
         ("data.sessions", &data.sessions),
         ("data.quotas", &data.quotas),

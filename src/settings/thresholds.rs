@@ -229,5 +229,28 @@ section! {
         retirements: f64 = Kind::Above0, "48", Now, "age from which on the map of end dates is stale, hours";
         speeds: f64 = Kind::Above0, "48", Now, "age from which on measured speeds are stale, hours";
         sessions: f64 = Kind::Above0, "24", Now, "age from which on scorecards are stale, hours";
+        openrouter: f64 = Kind::Above0, "48", Now, "age from which on OpenRouter's list is stale, hours";
+        prices: f64 = Kind::Above0, "48", Now, "age from which on dated prices are stale, hours";
+        retirement_list: f64 = Kind::Above0, "168", Now, "age from which on the retirement list is stale, hours";
+        provider_catalogue: f64 = Kind::Above0, "48", Now, "age from which on providers' own lists are stale, hours";
+    }
+}
+
+section! {
+    /// When a body of the market is believed.
+    Market in "market" {
+        coverage: f64 = Kind::Share, "0.90", Now, "share of the most rows a source ever had that a new body must hold to be accepted";
+    }
+}
+
+section! {
+    /// How `fetch` asks.
+    Fetch in "fetch" {
+        fresh_hours: f64 = Kind::AtLeast(0.0), "6", Now, "age under which a body is not asked for again, hours";
+        timeout_s: f64 = Kind::Above0, "60", Now, "longest time one request may take, seconds";
+        retries: u32 = Kind::Whole(0), "3", Now, "times a request is repeated after 429, 5xx or a broken connection";
+        max_wait_s: f64 = Kind::AtLeast(0.0), "120", Now, "longest wait that a server's `Retry-After` may ask for; a longer one ends the attempt, seconds";
+        max_mib: u32 = Kind::Whole(1), "64", Now, "largest body that is taken, MiB";
+        max_pages: u32 = Kind::Whole(1), "50", Now, "most pages of one source";
     }
 }

@@ -4,6 +4,7 @@
 mod claim;
 mod finding;
 mod inspect;
+mod names;
 mod proposal;
 mod report;
 mod sentence;
@@ -11,6 +12,7 @@ mod sentence;
 pub use claim::{Claim, ClaimRows, TestPlan};
 pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
 pub use inspect::{DoctorView, LayerView, MemberView, PoolView, RotationView, ViolationView};
+pub use names::NameRow;
 pub use proposal::{
     Bar, BarTerm, Change, Condition, ConfigChange, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal,
     Reviewer, Rollback, Trigger, Verification, axis, content_digest, fingerprint,

@@ -245,6 +245,16 @@ pub enum SourceId {
     Catalogues,
     /// End dates and successors: `LiteLLM` map.
     Retirements,
+    /// `OpenRouter`'s own list: its offers, prices and end dates.
+    OpenRouter,
+    /// Dated prices: genai-prices.
+    Prices,
+    /// Second opinion on end dates: the retirement list.
+    #[serde(rename = "retirement_list")]
+    RetirementList,
+    /// What providers themselves list: `/v1/models` bodies.
+    #[serde(rename = "provider_catalogue")]
+    ProviderCatalogue,
     /// Measured speeds.
     Speeds,
     /// Session evidence: scorecards.
@@ -262,6 +272,10 @@ impl SourceId {
             Self::Market => "market",
             Self::Catalogues => "catalogues",
             Self::Retirements => "retirements",
+            Self::OpenRouter => "openrouter",
+            Self::Prices => "prices",
+            Self::RetirementList => "retirement_list",
+            Self::ProviderCatalogue => "provider_catalogue",
             Self::Speeds => "speeds",
             Self::Sessions => "sessions",
             Self::Quotas => "quotas",

@@ -8,6 +8,7 @@ mod ids;
 mod known;
 mod looks;
 mod place;
+mod prices;
 mod quota;
 mod rows;
 
@@ -18,9 +19,11 @@ pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, S
 pub use known::{Known, Provenance};
 pub use looks::{LookKey, LookMemory};
 pub use place::{ConfigFile, Place};
+pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, as_number, next_change, prices_at};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
-    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, JudgeScore, MarketModel, Outcome, Prices, QuotaHome,
-    QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection, SitterEvent, SitterRow,
-    SourceNote, SourceState, SpeedRow, TargetKind, TaskTokens, UnknownKey, WeightDef, WindowStatus,
+    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, JudgeScore, ListedEnd, MarketModel, Outcome,
+    PriceRow, ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow,
+    Selection, SitterEvent, SitterRow, SourceNote, SourceState, SpeedRow, TargetKind, TaskTokens, UnknownKey,
+    WeightDef, WindowStatus,
 };

@@ -1,13 +1,14 @@
 //! What the sources return: one struct per kind of row, and the note that says how the reading went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ConfigFile, ConfigModel, Digest, Effort, HomeId, Layer, Place, PoolFormat, PoolId, ProviderId, ProviderRule,
-    RouteOverride, SourceId, TargetRef, TuningNote, WindowRemark,
+    ConfigFile, ConfigModel, Digest, Effort, HomeId, Layer, Place, PoolFormat, PoolId, PriceBand, Prices, ProviderId,
+    ProviderRule, RouteOverride, SourceId, TargetRef, TuningNote, WindowRemark,
 };
 
 /// A row that was not used: where it stands and why.
@@ -304,21 +305,8 @@ pub struct FleetConfig {
     pub routes_off: Option<Reject>,
 }
 
-/// Prices in USD per million tokens. `None` is unknown; 0 is free.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Prices {
-    /// Uncached input.
-    pub input: Option<f64>,
-    /// Output with reasoning.
-    pub output: Option<f64>,
-    /// Input read from cache.
-    pub cache_read: Option<f64>,
-    /// Input written to cache.
-    pub cache_write: Option<f64>,
-}
-
 /// One Artificial Analysis row: one model at one effort.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MarketModel {
     /// The row's UUID: stable, unlike its slug.
     pub id: String,
@@ -342,6 +330,7 @@ pub struct MarketModel {
 
 /// One model as one provider offers it (models.dev).
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent claims about an offer, each named")]
 pub struct CatalogueOffer {
     /// Provider id.
     pub provider: ProviderId,
@@ -361,8 +350,89 @@ pub struct CatalogueOffer {
     pub context: Option<u64>,
     /// `alpha`, `beta` or `deprecated`; a hint, never a retirement.
     pub status: Option<String>,
-    /// Prices; a row of 0/0 means "subscription or unknown" here and reads as unknown.
+    /// Prices; a row of 0/0 means "subscription or unknown" and reads as unknown unless the id says that it is free.
     pub prices: Prices,
+    /// Prices under a condition: long prompts, hours, batch and fast modes.
+    pub bands: Vec<PriceBand>,
+    /// Why a price that is written was not taken (`router`, `0 without :free`).
+    pub price_note: Option<&'static str>,
+    /// The effort of a call that sets none.
+    pub default_effort: Option<String>,
+    /// Whether it writes text and nothing else is its business; `false` for images, speech, songs and embeddings.
+    pub writes_text: bool,
+    /// Whether tools, weights and context are stated at all; a bare list of ids says nothing of them.
+    pub is_described: bool,
+    /// The day the provider says it ends.
+    pub ends: Option<NaiveDate>,
+    /// The id a moving name stands for.
+    pub stands_for: Option<String>,
+    /// Indices that the provider republishes for this very id; comparable inside one body only.
+    pub indices: BTreeMap<String, f64>,
+}
+
+impl CatalogueOffer {
+    /// An offer of which nothing is known but its place.
+    pub fn new(provider: ProviderId, id: impl Into<String>) -> Self {
+        Self {
+            provider,
+            id: id.into(),
+            canonical: None,
+            released: None,
+            efforts: Vec::new(),
+            tools: false,
+            open_weights: false,
+            context: None,
+            status: None,
+            prices: Prices::default(),
+            bands: Vec::new(),
+            price_note: None,
+            default_effort: None,
+            writes_text: true,
+            is_described: true,
+            ends: None,
+            stands_for: None,
+            indices: BTreeMap::new(),
+        }
+    }
+}
+
+/// What one provider says it offers, whole: an id that is not in it is not offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderList {
+    /// The provider.
+    pub provider: ProviderId,
+    /// The ids it lists.
+    pub ids: BTreeSet<String>,
+}
+
+/// One row of the retirement list: an end date as one provider's page states it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedEnd {
+    /// Provider in the catalogue's spelling.
+    pub provider: ProviderId,
+    /// Model id as the provider writes it.
+    pub model: String,
+    /// The day it stops answering; `None`: announced, day unknown.
+    pub ends: Option<NaiveDate>,
+    /// What it names as replacements; may be text that is no model.
+    pub successors: Vec<String>,
+    /// The page that says so.
+    pub stated_by: Option<String>,
+}
+
+/// One model of the dated price list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceRow {
+    /// Provider in the catalogue's spelling.
+    pub provider: ProviderId,
+    /// Model id.
+    pub model: String,
+    /// Prices without a condition.
+    pub prices: Prices,
+    /// Prices with one, in the order of the list: of those that hold the last wins.
+    pub bands: Vec<PriceBand>,
+    /// Whether the list says that no such model is served any more.
+    pub is_deprecated: bool,
 }
 
 /// One row of the retirement source: an offer with an end date, a successor or a price opinion.
@@ -382,6 +452,8 @@ pub struct RetirementRow {
     pub successor: Option<String>,
     /// Second opinion on the price.
     pub prices: Prices,
+    /// Prices under a condition: long prompts, batch, flex and priority.
+    pub bands: Vec<PriceBand>,
 }
 
 /// One measured-speed row: one summary of measurements.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, Options, parse_document};
-use pool_review::history::Past;
+use pool_review::history::{MarketMemory, Past};
 use pool_review::outputs::{json, log, terminal};
 use pool_review::review::gather::{Gathered, canonical, gather};
 use pool_review::review::{Clock, review};
@@ -45,7 +45,7 @@ impl Desk {
     /// Everything read.
     pub(crate) fn gather(&self) -> Gathered {
         let config = canonical(&self.workspace, &self.settings, self.now()).unwrap();
-        gather(&self.workspace, &self.settings, config, self.now())
+        gather(&self.workspace, &self.settings, config, &MarketMemory::default(), self.now())
     }
 
     /// The report on what was gathered, as the first run of a ledger.

@@ -155,10 +155,10 @@ fn a_cost_is_known_only_where_every_kind_of_token_has_a_rate() {
             let price = list.get(&row.key.model).or_else(|| list["models"].get(&row.key.model))?;
             let rate = |names: &[&str]| names.iter().find_map(|name| price.get(name)?.as_f64());
             Some(Prices {
-                input: rate(&["input"]),
-                output: rate(&["output"]),
-                cache_read: rate(&["cache_read"]),
-                cache_write: rate(&["cache_write", "cache_write_5m"]),
+                input: decimal(rate(&["input"])),
+                output: decimal(rate(&["output"])),
+                cache_read: decimal(rate(&["cache_read"])),
+                cache_write: decimal(rate(&["cache_write", "cache_write_5m"])),
             })
         };
         let rows = plain(&calls(&folder.join("in")), &price);
@@ -241,4 +241,9 @@ fn rollups_add() {
             assert_eq!(added, whole, "{case} cut at {cut}");
         }
     }
+}
+
+/// A rate as the decimal it was written as.
+fn decimal(rate: Option<f64>) -> Option<rust_decimal::Decimal> {
+    rate.map(|rate| rate.to_string().parse().unwrap())
 }

@@ -30,7 +30,7 @@ pub(in crate::checks) fn picks(evidence: &PoolEvidence, lead: &MemberEvidence, s
 
 /// The picks as a note, with where they disagree; none where there is nothing to pick.
 pub(super) fn note(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &Settings) -> Option<Finding> {
-    if evidence.members.len() < 2 {
+    if evidence.members.iter().all(|member| member.model_effort == lead.model_effort) {
         return None;
     }
     let picks = picks(evidence, lead, settings);

@@ -1,9 +1,12 @@
 //! What stands beside the definition in force: other layers, the other validator, overrides and notes of today.
 
+use chrono::{DateTime, Utc};
+
+use super::super::plain;
 use super::finding;
 use crate::evidence::{PoolEvidence, Shadow};
 use crate::ring::HoldKind;
-use crate::verdict::{Finding, Measured, Sentence, Unit, Verdict};
+use crate::verdict::{Finding, Measured, Number, Sentence, Unit, Verdict};
 use crate::vocabulary::{RouteDef, SourceId};
 
 /// Attempts of a pool in two days from which on a silent lead says something.
@@ -49,41 +52,37 @@ pub(super) fn unsaveable(evidence: &PoolEvidence, route: &RouteDef) -> Option<Fi
     Some(found)
 }
 
-/// Overrides and notes in force for members: notes beside the ring.
-pub(super) fn held(evidence: &PoolEvidence) -> Vec<Finding> {
-    let of = |(target, hold): &(String, crate::ring::Hold)| {
-        let mut found = finding(evidence, "route_override", target, None);
-        found.counterpart.clone_from(&hold.id);
-        found.place = Some(hold.place.clone());
-        let until = chrono::DateTime::from_timestamp_millis(hold.until_ms).map(|at| at.format("%Y-%m-%d %H:%M UTC"));
-        let until = until.map_or_else(String::new, |until| format!(" until {until}"));
+/// Overrides and notes in force for members: how long each still holds, and what it does.
+pub(super) fn holds(evidence: &PoolEvidence) -> impl Iterator<Item = Number> {
+    evidence.facts.holds.iter().map(|(target, hold)| {
         let what = match hold.kind {
-            HoldKind::Avoid => "is passed over".to_owned(),
-            HoldKind::Note => "is passed over by a tuning note".to_owned(),
-            HoldKind::Prefer(factor) => format!("counts {factor} times its weight"),
-            HoldKind::AllowOverBudget => "may go over its budget".to_owned(),
+            HoldKind::Avoid => "passed over by an override for",
+            HoldKind::Note => "passed over by a tuning note for",
+            HoldKind::Prefer(_) => "preferred by an override for",
+            HoldKind::AllowOverBudget => "allowed over its budget for",
         };
-        found.why = Sentence::new().name(target).own(format!(" {what}{until}: ")).name(&hold.text);
-        found
-    };
-    let mut found: Vec<Finding> = evidence.facts.holds.iter().map(of).collect();
-    found.dedup_by(|a, b| a.subject == b.subject && a.counterpart == b.counterpart);
-    found
+        let until = DateTime::from_timestamp_millis(hold.until_ms).unwrap_or(DateTime::<Utc>::MAX_UTC);
+        #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
+        let hours = (until - evidence.now).num_seconds() as f64 / 3600.0;
+        let remark = format!("{}: {}", hold.place, hold.text);
+        Number { of: target.clone(), remark, ..plain(what, Some(hours), Unit::Hours) }
+    })
 }
 
-/// The configured lead gets no work: an override or note holds it out, or it answered none of many attempts.
+/// The configured lead gets no work: an override holds it out, or it answered none of many attempts. A tuning note is the owner's own
+/// line about a window that is spent, and is shown beside the ring only.
 pub(super) fn lead_unreachable(evidence: &PoolEvidence) -> Option<Finding> {
     let lead = evidence.ring.as_ref().ok()?.lead();
     let target = lead.target.to_string();
     let mut found = finding(evidence, "lead_unreachable", &lead.key.to_string(), Some(Verdict::Watch));
     found.place = Some(lead.place.clone());
     found.todo = Sentence::from("let another member lead while this one is out, or lift what holds it out");
-    let hold = evidence.facts.holds.iter().find(|(held, hold)| *held == target && hold.kind.holds_out());
+    let hold = evidence.facts.holds.iter().find(|(held, hold)| *held == target && hold.kind == HoldKind::Avoid);
     if let Some((_, hold)) = hold {
         found.why = Sentence::new()
             .own("the configured lead ")
             .name(&target)
-            .own(format!(" is held out by the {} ", if hold.kind == HoldKind::Note { "note" } else { "override" }))
+            .own(" is held out by the override ")
             .name(&hold.id)
             .own(" at ")
             .name(&hold.place);

@@ -12,10 +12,12 @@ use super::body::{Body, fetched_at, sidecar_of};
 use super::loose::{Kind, List, Loose, Object};
 use crate::vocabulary::{Digest, MarketModel, SourceId, SourceNote, SourceState};
 
+mod legacy;
 mod row;
 
+pub use legacy::{Snapshot, read_history, version_on};
 pub use row::effort_of_name;
-use row::{Row, market_model, row_reason};
+use row::{Row, Shape, market_model, row_reason};
 
 /// What one reading gives: rows sorted by id, the index version, and the note.
 pub type Reading = (Vec<MarketModel>, Option<String>, SourceNote);
@@ -85,8 +87,12 @@ fn failed(reason: String) -> Reading {
     (Vec::new(), None, SourceNote::failed(SourceId::Market, reason))
 }
 
-/// The page files with the path to show, by name: the file itself, or every `*.json` of the folder that is no sidecar.
-fn page_files(path: &Path, display: &str) -> Result<Vec<(PathBuf, String)>, String> {
+/// What `fetch` calls the one file that holds all pages of a snapshot.
+pub const WHOLE: &str = "snapshot.json";
+
+/// The page files with the path to show, by name: the file itself, or every `*.json` of the folder that is no sidecar. A whole
+/// snapshot that `fetch` put there stands alone: pages beside it are older.
+pub(super) fn page_files(path: &Path, display: &str) -> Result<Vec<(PathBuf, String)>, String> {
     if !path.is_dir() {
         return Ok(vec![(path.to_path_buf(), display.to_owned())]);
     }
@@ -101,6 +107,9 @@ fn page_files(path: &Path, display: &str) -> Result<Vec<(PathBuf, String)>, Stri
         }
     }
     files.sort();
+    if let Some(whole) = files.iter().find(|(path, _)| path.file_name().is_some_and(|name| name == WHOLE)) {
+        return Ok(vec![whole.clone()]);
+    }
     if files.is_empty() { Err(format!("{display}:1: holds no page (*.json)")) } else { Ok(files) }
 }
 
@@ -216,7 +225,7 @@ fn rows_of(pages: Vec<SoundPage<'_>>, version: Option<String>, mut note: SourceN
     let mut rounded = 0_usize;
     for page in pages {
         for (at, row) in page.rows.into_iter().enumerate() {
-            match market_model(row) {
+            match market_model(row, Shape::V2) {
                 Ok((model, _)) if models.contains_key(&model.id) => {
                     page.body.reject(&mut note, &model.id, false, format!("id {} stands twice", model.id));
                 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use chrono::NaiveDate;
+use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -74,6 +75,29 @@ impl Kind for String {
 impl Kind for f64 {
     fn number(number: f64) -> Option<Self> {
         number.is_finite().then_some(number)
+    }
+}
+
+impl Kind for Decimal {
+    /// The decimal that the number was written as: the shortest text of a float is that text. What no decimal can hold is wrong.
+    fn number(number: f64) -> Option<Self> {
+        let decimal = number.to_string().parse::<Self>().ok()?;
+        (decimal.is_zero() == (number.abs() <= 0.0)).then_some(decimal)
+    }
+}
+
+/// A price written as a decimal string, in some bodies as a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Amount(pub(super) Decimal);
+
+impl Kind for Amount {
+    fn text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(text)).ok().map(Self)
+    }
+
+    fn number(number: f64) -> Option<Self> {
+        Decimal::number(number).map(Self)
     }
 }
 
@@ -191,9 +215,9 @@ impl<'de, T: Kind> Visitor<'de> for LooseVisitor<T> {
 }
 
 /// A number that must not be below zero; an error that names the key otherwise.
-pub(super) fn not_negative(value: Loose<f64>, key: &str) -> Result<Option<f64>, String> {
+pub(super) fn not_negative<T: PartialOrd + Default>(value: Loose<T>, key: &str) -> Result<Option<T>, String> {
     match value.get(key)? {
-        Some(number) if number < 0.0 => Err(format!("{key} is below 0")),
+        Some(number) if number < T::default() => Err(format!("{key} is below 0")),
         number => Ok(number),
     }
 }
@@ -206,11 +230,11 @@ pub(super) fn day(text: &str) -> Option<NaiveDate> {
 /// Settles what a zero means. Input and output both 0: free if `zero_is_free`, else unknown, and the cache prices with them.
 /// A lone 0 beside another price was rounded down or left out, so it is unknown: caching is never "free" by accident.
 pub(super) fn settle_zeros(prices: Prices, zero_is_free: bool) -> Prices {
-    let is_zero = |price: Option<f64>| price.is_some_and(|usd| usd <= 0.0);
+    let is_zero = |price: Option<Decimal>| price.is_some_and(|usd| usd.is_zero());
     if is_zero(prices.input) && is_zero(prices.output) {
         return if zero_is_free { prices } else { Prices::default() };
     }
-    let above_zero = |price: Option<f64>| price.filter(|usd| *usd > 0.0);
+    let above_zero = |price: Option<Decimal>| price.filter(|usd| *usd > Decimal::ZERO);
     Prices {
         input: above_zero(prices.input),
         output: above_zero(prices.output),

@@ -4,11 +4,14 @@
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
+use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use super::body::{Body, fetched_at, sidecar_of};
 use super::loose::{Entries, List, Loose, Object, day, not_negative, settle_zeros};
-use crate::vocabulary::{CatalogueOffer, Digest, Prices, ProviderId, SourceId, SourceNote, SourceState};
+use crate::vocabulary::{
+    CatalogueOffer, Digest, PriceBand, PriceWhen, Prices, ProviderId, SourceId, SourceNote, SourceState,
+};
 
 /// One provider as sent.
 #[derive(Deserialize)]
@@ -45,6 +48,36 @@ struct Model {
     /// USD per million tokens.
     #[serde(default)]
     cost: Loose<Object<Cost>>,
+    /// What goes in and comes out.
+    #[serde(default)]
+    modalities: Loose<Object<Modalities>>,
+    /// What is not settled yet.
+    #[serde(default)]
+    experimental: Loose<Object<Experimental>>,
+}
+
+/// What goes in and comes out.
+#[derive(Deserialize)]
+struct Modalities {
+    /// `text`, `image`, `audio`, `video`.
+    #[serde(default)]
+    output: Loose<List<String>>,
+}
+
+/// What is not settled yet.
+#[derive(Deserialize)]
+struct Experimental {
+    /// Mode (`fast`) → what it costs.
+    #[serde(default)]
+    modes: Loose<Entries<Object<Mode>>>,
+}
+
+/// A way of calling.
+#[derive(Deserialize)]
+struct Mode {
+    /// USD per million tokens.
+    #[serde(default)]
+    cost: Loose<Object<Cost>>,
 }
 
 /// One way of steering how much it thinks.
@@ -66,21 +99,55 @@ struct Limit {
     context: Loose<f64>,
 }
 
-/// Prices, USD per million tokens; tiers and modes are left to a later reading.
+/// Prices, USD per million tokens.
 #[derive(Deserialize, Default)]
 struct Cost {
     /// Input.
     #[serde(default)]
-    input: Loose<f64>,
+    input: Loose<Decimal>,
     /// Output.
     #[serde(default)]
-    output: Loose<f64>,
+    output: Loose<Decimal>,
     /// Input read from cache.
     #[serde(default)]
-    cache_read: Loose<f64>,
+    cache_read: Loose<Decimal>,
     /// Input written to cache.
     #[serde(default)]
-    cache_write: Loose<f64>,
+    cache_write: Loose<Decimal>,
+    /// Prices of long prompts.
+    #[serde(default)]
+    tiers: Loose<List<Object<TierCost>>>,
+}
+
+/// Prices of long prompts.
+#[derive(Deserialize)]
+struct TierCost {
+    /// Input.
+    #[serde(default)]
+    input: Loose<Decimal>,
+    /// Output.
+    #[serde(default)]
+    output: Loose<Decimal>,
+    /// Input read from cache.
+    #[serde(default)]
+    cache_read: Loose<Decimal>,
+    /// Input written to cache.
+    #[serde(default)]
+    cache_write: Loose<Decimal>,
+    /// From which length on.
+    #[serde(default)]
+    tier: Loose<Object<Tier>>,
+}
+
+/// From which length on a price holds.
+#[derive(Deserialize)]
+struct Tier {
+    /// `context`; others are not known here.
+    #[serde(default, rename = "type")]
+    kind: Loose<String>,
+    /// Tokens.
+    #[serde(default)]
+    size: Loose<f64>,
 }
 
 /// Reads the catalogue: offers sorted by provider and id, and the note. A file that is missing, unreadable, no JSON or
@@ -162,9 +229,13 @@ fn offer(provider: &ProviderId, id: &str, model: Loose<Object<Model>>) -> Result
     let context = limit.map_or(Ok(None), |limit| not_negative(limit.0.context, "limit.context"))?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be above 0")]
     let context = context.filter(|tokens| *tokens >= 1.0).map(|tokens| tokens as u64);
+    let (prices, mut bands) = prices(model.cost, id)?;
+    bands.extend(modes(model.experimental));
+    let outputs = model.modalities.lenient().and_then(|object| object.0.output.lenient());
+    let is_text = |list: List<String>| list.0.iter().any(|kind| *kind == Loose::Value("text".to_owned()));
     Ok(CatalogueOffer {
-        provider: provider.clone(),
-        id: id.to_owned(),
+        writes_text: outputs.is_none_or(is_text),
+        bands,
         canonical: model.canonical_model_id.get("canonical_model_id")?.filter(|text| !text.is_empty()),
         released: model.release_date.get("release_date")?.and_then(|text| day(&text)),
         efforts: efforts(model.reasoning_options),
@@ -172,7 +243,8 @@ fn offer(provider: &ProviderId, id: &str, model: Loose<Object<Model>>) -> Result
         open_weights: model.open_weights.get("open_weights")?.unwrap_or(false),
         context,
         status: model.status.get("status")?,
-        prices: prices(model.cost, id)?,
+        prices,
+        ..CatalogueOffer::new(provider.clone(), id)
     })
 }
 
@@ -193,8 +265,8 @@ fn efforts(options: Loose<List<Object<ReasoningOption>>>) -> Vec<String> {
     efforts
 }
 
-/// Prices of an offer: 0/0 is a subscription or not known, unless the id says `:free`.
-fn prices(cost: Loose<Object<Cost>>, id: &str) -> Result<Prices, String> {
+/// Prices of an offer, and those of long prompts: 0/0 is a subscription or not known, unless the id says `:free`.
+fn prices(cost: Loose<Object<Cost>>, id: &str) -> Result<(Prices, Vec<PriceBand>), String> {
     let cost = cost.get("cost")?.map(|object| object.0).unwrap_or_default();
     let stated = Prices {
         input: not_negative(cost.input, "cost.input")?,
@@ -202,5 +274,37 @@ fn prices(cost: Loose<Object<Cost>>, id: &str) -> Result<Prices, String> {
         cache_read: not_negative(cost.cache_read, "cost.cache_read")?,
         cache_write: not_negative(cost.cache_write, "cost.cache_write")?,
     };
-    Ok(settle_zeros(stated, id.ends_with(":free")))
+    let settled = settle_zeros(stated, id.ends_with(":free"));
+    let tiers = cost.tiers.lenient().map(|list| list.0).unwrap_or_default();
+    let mut bands = Vec::new();
+    for Object(tier) in tiers.into_iter().filter_map(Loose::lenient).filter(|_| !settled.is_unknown()) {
+        bands.extend(tier_band(tier)?);
+    }
+    Ok((settled, bands))
+}
+
+/// One price of long prompts; a tier of another kind than context is left out.
+fn tier_band(tier: TierCost) -> Result<Option<PriceBand>, String> {
+    let prices = Prices {
+        input: not_negative(tier.input, "cost.tiers.input")?,
+        output: not_negative(tier.output, "cost.tiers.output")?,
+        cache_read: not_negative(tier.cache_read, "cost.tiers.cache_read")?,
+        cache_write: not_negative(tier.cache_write, "cost.tiers.cache_write")?,
+    };
+    let of = tier.tier.lenient().map(|object| object.0);
+    let size = of.filter(|of| of.kind == Loose::Value("context".to_owned())).and_then(|of| of.size.lenient());
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be above 0")]
+    let above_tokens = size.filter(|size| *size >= 1.0).map(|size| size as u64);
+    Ok(above_tokens.is_some().then(|| PriceBand { when: PriceWhen { above_tokens, ..PriceWhen::default() }, prices }))
+}
+
+/// Prices of other ways of calling (fast mode); one that cannot be read is left out.
+fn modes(experimental: Loose<Object<Experimental>>) -> Vec<PriceBand> {
+    let modes = experimental.lenient().and_then(|object| object.0.modes.lenient()).map(|entries| entries.by_key().0);
+    let band = |(mode, sent): (String, Loose<Object<Mode>>)| {
+        let (prices, _) = prices(sent.lenient()?.0.cost, "").ok()?;
+        let when = PriceWhen { mode: Some(mode), ..PriceWhen::default() };
+        (!prices.is_unknown()).then_some(PriceBand { when, prices })
+    };
+    modes.unwrap_or_default().into_iter().filter_map(band).collect()
 }

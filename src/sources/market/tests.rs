@@ -8,6 +8,12 @@ use super::body::Body;
 use super::{litellm, models_dev};
 use crate::vocabulary::{Prices, SourceState};
 
+/// A known price.
+#[expect(clippy::unnecessary_wraps, reason = "prices are known or not")]
+fn usd(text: &str) -> Option<rust_decimal::Decimal> {
+    Some(text.parse().expect("a decimal"))
+}
+
 /// A market row with these prices and nothing else unusual.
 fn market_row(id: &str, name: &str, input: &Value, output: &Value, cache: &Value) -> Value {
     json!({
@@ -49,9 +55,9 @@ fn reason(state: &SourceState) -> &str {
 #[test]
 fn a_null_price_is_unknown_zero_and_zero_is_free_and_a_lone_zero_was_rounded() {
     assert_eq!(market_prices(&json!(null), &json!(null), &json!(null)), Prices::default());
-    let free = Prices { input: Some(0.0), output: Some(0.0), cache_read: Some(0.0), cache_write: None };
+    let free = Prices { input: usd("0.0"), output: usd("0.0"), cache_read: usd("0.0"), cache_write: None };
     assert_eq!(market_prices(&json!(0), &json!(0), &json!(0)), free);
-    let rounded = Prices { input: Some(0.4), output: Some(2.0), cache_read: None, cache_write: None };
+    let rounded = Prices { input: usd("0.4"), output: usd("2.0"), cache_read: None, cache_write: None };
     assert_eq!(market_prices(&json!(0.4), &json!(2), &json!(0)), rounded);
 }
 
@@ -125,8 +131,8 @@ fn a_catalogue_zero_is_unknown_unless_the_id_says_free() {
     assert_eq!(ids, ["m-1", "m-1:free", "m-2"]);
     assert_eq!((note.rows, note.used, note.rejected), (4, 3, 2));
     assert_eq!(offers[0].prices, Prices::default());
-    assert_eq!(offers[1].prices, Prices { input: Some(0.0), output: Some(0.0), ..Prices::default() });
-    assert_eq!(offers[2].prices, Prices { input: Some(1.5), output: Some(6.0), ..Prices::default() });
+    assert_eq!(offers[1].prices, Prices { input: usd("0.0"), output: usd("0.0"), ..Prices::default() });
+    assert_eq!(offers[2].prices, Prices { input: usd("1.5"), output: usd("6.0"), ..Prices::default() });
     assert_eq!(offers[0].efforts, ["low", "max"]);
     assert_eq!(offers[0].released, None, "a month is not a day");
     assert_eq!(offers[1].released.map(|day| day.to_string()).as_deref(), Some("2026-09-02"));
@@ -164,7 +170,7 @@ fn the_map_keeps_rows_of_use_per_offer_in_the_catalogues_spelling() {
     assert_eq!((note.rows, note.used, note.rejected), (8, 4, 2));
     assert_eq!(rows[0].ends.map(|day| day.to_string()).as_deref(), Some("2026-12-01"));
     assert_eq!(rows[0].successor.as_deref(), Some("gemini/g-2"));
-    assert_eq!((rows[2].prices.input, rows[2].prices.output), (Some(3.96), Some(10.0)));
+    assert_eq!((rows[2].prices.input, rows[2].prices.output), (usd("3.96"), usd("10.0")));
     let places: Vec<String> = note.rejects.iter().map(|reject| reject.place.to_string()).collect();
     assert_eq!(places, ["map.json:9", "map.json:10"], "an unreadable end date must not look like none");
 }
@@ -183,7 +189,7 @@ fn read_all(bytes: &[u8]) {
     let (models, _, note) = read_bodies(&[body()], "x.json");
     assert_eq!(models.is_empty(), note.state != SourceState::Fresh);
     for prices in models.iter().map(|model| model.prices) {
-        assert!(prices.input.is_none_or(|usd| usd.is_finite() && usd >= 0.0));
+        assert!(prices.input.is_none_or(|usd| !usd.is_sign_negative() || usd.is_zero()));
     }
     let (offers, note) = models_dev::read_body(&body());
     assert_eq!((offers.is_empty(), offers.len() as u64), (note.state != SourceState::Fresh, note.used));

@@ -1,7 +1,7 @@
 //! Walking a JSONC document with the line and JSON pointer of every value. Comments and trailing commas are legal,
 //! nothing else beyond JSON is. Of a key that stands twice the last one counts, as in the router.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use jsonc_parser::ast::{ObjectProp, Value as Ast};
 use jsonc_parser::common::Ranged;
@@ -139,7 +139,7 @@ impl<'d> Cursor<'d> {
     /// The members of an object in file order, of a doubled key the last; empty when this is no object.
     pub(crate) fn entries(&self) -> Vec<(String, Self)> {
         let Ast::Object(object) = self.value else { return Vec::new() };
-        let last: HashMap<&str, usize> =
+        let last: BTreeMap<&str, usize> =
             object.properties.iter().enumerate().map(|(i, property)| (property.name.as_str(), i)).collect();
         let properties = object.properties.iter().enumerate();
         properties

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use crate::sources::market::loose::{Loose, Object, day, not_negative, settle_zeros};
@@ -31,6 +32,21 @@ pub(super) struct Row {
     /// Medians.
     #[serde(default)]
     performance: Loose<Object<Performance>>,
+    /// Tokens per second, in the legacy shape.
+    #[serde(default)]
+    median_output_tokens_per_second: Loose<f64>,
+    /// Seconds to the first answer token, in the legacy shape.
+    #[serde(default)]
+    median_time_to_first_answer_token: Loose<f64>,
+}
+
+/// Which of the two shapes a row has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// v2: null is unknown, 0/0 is free, speeds in an object.
+    V2,
+    /// Legacy: 0 is missing or free and cannot be told apart, so it is unknown; speeds are flat.
+    Legacy,
 }
 
 /// The three indices, 0 to 100.
@@ -52,20 +68,20 @@ struct Evaluations {
 struct Pricing {
     /// Input.
     #[serde(default, rename = "price_1m_input_tokens")]
-    input: Loose<f64>,
+    input: Loose<Decimal>,
     /// Output.
     #[serde(default, rename = "price_1m_output_tokens")]
-    output: Loose<f64>,
+    output: Loose<Decimal>,
     /// Input read from cache.
     #[serde(default, rename = "price_1m_cache_hit_tokens")]
-    cache_read: Loose<f64>,
+    cache_read: Loose<Decimal>,
     /// Input written to cache.
     #[serde(default, rename = "price_1m_cache_write_tokens")]
-    cache_write: Loose<f64>,
+    cache_write: Loose<Decimal>,
 }
 
 /// Median speeds over the providers of the model.
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, Clone)]
 struct Performance {
     /// Tokens per second.
     #[serde(default)]
@@ -81,7 +97,10 @@ pub(super) fn row_reason(at: usize, id: Option<&str>, reason: &str) -> String {
 }
 
 /// One row as a market model, and whether a lone zero price was read as unknown. The error carries the id if there is one.
-pub(super) fn market_model(row: Loose<Object<Row>>) -> Result<(MarketModel, bool), (Option<String>, String)> {
+pub(super) fn market_model(
+    row: Loose<Object<Row>>,
+    shape: Shape,
+) -> Result<(MarketModel, bool), (Option<String>, String)> {
     let Loose::Value(Object(row)) = row else { return Err((None, "is not an object".to_owned())) };
     let id = required(row.id, "id").map_err(|reason| (None, reason))?;
     let with_id = |reason: String| (Some(id.clone()), reason);
@@ -92,8 +111,15 @@ pub(super) fn market_model(row: Loose<Object<Row>>) -> Result<(MarketModel, bool
         None => None,
     };
     let stated = prices(row.pricing).map_err(with_id)?;
-    let settled = settle_zeros(stated, true);
-    let (output_tps, first_answer_s) = speeds(row.performance).map_err(with_id)?;
+    let settled = settle_zeros(stated, shape == Shape::V2);
+    let performance = match shape {
+        Shape::V2 => row.performance,
+        Shape::Legacy => Loose::Value(Object(Performance {
+            median_output_tokens_per_second: row.median_output_tokens_per_second,
+            median_time_to_first_answer_token_seconds: row.median_time_to_first_answer_token,
+        })),
+    };
+    let (output_tps, first_answer_s) = speeds(performance).map_err(with_id)?;
     let indices = indices(row.evaluations).map_err(with_id)?;
     let effort = effort_of_name(&name);
     let prices = settled;

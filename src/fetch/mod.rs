@@ -1,0 +1,186 @@
+//! Brings each configured body of market and catalogues into the data folder. The only room beside issue filing that opens a
+//! socket; it writes the bodies of the settings and their sidecars, nothing else. A source that fails leaves its last good body.
+
+mod http;
+mod keep;
+mod pages;
+mod plan;
+mod proxy;
+
+use std::path::Path;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+
+use crate::settings::Settings;
+use crate::sources::market::count_rows;
+use http::{Client, Trouble};
+use keep::{Kept, Sidecar};
+pub use plan::{Job, plan};
+pub use proxy::proxy_for;
+
+/// What fetching needs of the world outside.
+pub struct Surroundings<'a> {
+    /// The wall clock.
+    pub clock: &'a dyn Fn() -> DateTime<Utc>,
+    /// Waits.
+    pub sleep: &'a dyn Fn(Duration),
+    /// A variable of the environment: keys and proxies, by name.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// Told what is being done; a no-op where there is no terminal.
+    pub progress: &'a dyn Fn(&str),
+}
+
+/// What became of one source.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// A new body is in its place.
+    Fetched {
+        /// Usable rows.
+        rows: u64,
+        /// Bytes written.
+        bytes: usize,
+    },
+    /// The server says that the body is unchanged.
+    Unchanged,
+    /// The body is young enough; nobody was asked.
+    Fresh {
+        /// Its age in hours.
+        hours: f64,
+    },
+    /// It failed; the last good body, if there is one, is still there.
+    Failed {
+        /// Why, in one line without any secret.
+        reason: String,
+        /// When the body that is left was fetched.
+        left: Option<DateTime<Utc>>,
+    },
+}
+
+/// One source and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fetched {
+    /// The source: `market`, `catalogues`, …, or `provider_catalogue:<provider>`.
+    pub source: String,
+    /// Where its body lies, as the settings write it.
+    pub target: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// Fetches every job in order. `force` asks even for fresh bodies; `accept_fewer` takes a body that lost rows.
+pub fn run(
+    workspace: &Path,
+    settings: &Settings,
+    jobs: &[Job],
+    (force, accept_fewer): (bool, bool),
+    around: &Surroundings<'_>,
+) -> Vec<Fetched> {
+    let one = |(at, job): (usize, &Job)| {
+        (around.progress)(&format!("fetching {} ({} of {})", job.source, at + 1, jobs.len()));
+        let run = Run { workspace, settings, job, around, accept_fewer };
+        Fetched { source: job.source.clone(), target: job.shown(), outcome: run.outcome(force) }
+    };
+    jobs.iter().enumerate().map(one).collect()
+}
+
+/// One job under way.
+struct Run<'a> {
+    /// Where paths start.
+    workspace: &'a Path,
+    /// Settings.
+    settings: &'a Settings,
+    /// The job.
+    job: &'a Job,
+    /// The world outside.
+    around: &'a Surroundings<'a>,
+    /// Whether a body that lost rows is taken.
+    accept_fewer: bool,
+}
+
+impl Run<'_> {
+    /// What becomes of the job.
+    fn outcome(&self, force: bool) -> Outcome {
+        let path = self.workspace.join(&self.job.target);
+        let kept = keep::read(&path);
+        let now = (self.around.clock)();
+        if let Some(hours) = kept.as_ref().and_then(|kept| kept.hours(now)).filter(|_| !force)
+            && (0.0..self.settings.fetch.fresh_hours).contains(&hours)
+        {
+            return Outcome::Fresh { hours };
+        }
+        match self.bring(&path, kept.as_ref(), now) {
+            Ok(outcome) => outcome,
+            Err(reason) => Outcome::Failed { reason, left: kept.and_then(|kept| kept.sidecar.fetched_at) },
+        }
+    }
+
+    /// Asks for the body, checks it and puts it in its place.
+    fn bring(&self, path: &Path, kept: Option<&Kept>, now: DateTime<Utc>) -> Result<Outcome, String> {
+        let key = match &self.job.key {
+            Some((name, auth)) => match (self.around.variable)(name).filter(|key| !key.trim().is_empty()) {
+                Some(key) => Some((*auth, key)),
+                None if self.job.needs_key => return Err(format!("the variable {name} holds no key")),
+                None => None,
+            },
+            None => None,
+        };
+        let client = Client::new(&self.settings.fetch, self.job, key, self.around)?;
+        let validators = kept.filter(|_| !self.job.pages.is_paged()).map(|kept| &kept.sidecar);
+        let answer = match pages::get(&client, self.job, &self.settings.fetch, validators) {
+            Ok(answer) => answer,
+            Err(Trouble::NotModified) => {
+                let sidecar = kept.map(|kept| kept.sidecar.clone()).ok_or("304 without a body of ours")?;
+                keep::write_sidecar(path, &Sidecar { fetched_at: Some(now), ..sidecar })?;
+                return Ok(Outcome::Unchanged);
+            }
+            Err(trouble) => return Err(trouble.reason()),
+        };
+        let rows =
+            count_rows(self.job.kind, answer.body.clone()).map_err(|reason| format!("not accepted: {reason}"))?;
+        let most = kept.and_then(|kept| kept.sidecar.high_water.or(kept.sidecar.rows)).unwrap_or(0);
+        #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^53")]
+        let is_short = (rows as f64) < self.settings.market.coverage * most as f64;
+        if is_short && !self.accept_fewer {
+            let share = self.settings.market.coverage * 100.0;
+            return Err(format!("not accepted: {rows} of {most} rows, below {share:.0} % (--accept-fewer takes it)"));
+        }
+        let high_water = Some(if self.accept_fewer { rows } else { rows.max(most) });
+        let sidecar = Sidecar::of(&answer, now, rows, high_water);
+        keep::write(path, &answer.body, &sidecar)?;
+        Ok(Outcome::Fetched { rows, bytes: answer.body.len() })
+    }
+}
+
+impl Fetched {
+    /// One line for people.
+    pub fn line(&self) -> String {
+        let Self { source, target, outcome } = self;
+        match outcome {
+            Outcome::Fetched { rows, bytes } => format!("{source}: fetched, {rows} rows, {bytes} bytes -> {target}"),
+            Outcome::Unchanged => format!("{source}: unchanged (304), {target} is current"),
+            Outcome::Fresh { hours } => format!("{source}: fresh, {hours:.1} h old, not asked"),
+            Outcome::Failed { reason, left: Some(at) } => {
+                format!("{source}: failed, the body of {} is left: {reason}", at.format("%Y-%m-%d %H:%M UTC"))
+            }
+            Outcome::Failed { reason, left: None } => format!("{source}: failed, there is no body: {reason}"),
+        }
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let (state, detail) = match &self.outcome {
+            Outcome::Fetched { rows, bytes } => ("fetched", json!({ "rows": rows, "bytes": bytes })),
+            Outcome::Unchanged => ("unchanged", json!({})),
+            Outcome::Fresh { hours } => ("fresh", json!({ "hours": hours })),
+            Outcome::Failed { reason, left } => ("failed", json!({ "reason": reason, "left": left })),
+        };
+        json!({ "source": self.source, "target": self.target, "state": state, "detail": detail })
+    }
+
+    /// Whether it failed.
+    pub fn is_failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed { .. })
+    }
+}
