@@ -15,7 +15,8 @@ use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pool_review::checks::judge_pool;
-use pool_review::evidence::assemble::{HomeFacts, PoolInput, Surroundings, World, assemble};
+use pool_review::evidence::assemble::{HomeFacts, PoolInput, World, assemble};
+
 use pool_review::evidence::attribution::{Attribution, RowLimits};
 use pool_review::evidence::book::{Book, Statements};
 use pool_review::evidence::cells::EstimateRules;
@@ -24,7 +25,7 @@ use pool_review::evidence::statistics::duration::DurationRules;
 use pool_review::evidence::statistics::prior::PriorRules;
 use pool_review::evidence::statistics::weight::RowWeights;
 use pool_review::evidence::windows::WindowRules;
-use pool_review::evidence::{ConfigFacts, Readiness, Requirements, TierNumbers};
+use pool_review::evidence::{ConfigFacts, Readiness, Requirements, Surroundings, TierNumbers};
 use pool_review::history::MarketMemory;
 use pool_review::review::gather::{Gathered, canonical, gather};
 use pool_review::ring::{PoolPolicy, ResolvedRing, RingInput};
