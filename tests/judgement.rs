@@ -229,7 +229,9 @@ fn a_lead_that_gets_the_hard_work_is_no_loser_and_both_rates_are_shown() {
         "{found:#?}"
     );
     let log = std::fs::read_to_string(folder.join("reports/pool-composition-log.md")).unwrap();
-    assert!(log.contains("raw success") && log.contains("standardised success"), "both stand side by side in the log");
+    assert!(log.contains("raw 86/120, standardised 8"), "raw and standardised stand side by side in the log");
+    let why = found.map(|found| found["why"].to_string()).unwrap_or_default();
+    assert!(why.contains("raw 86/120") && why.contains("raw 107/120") && why.contains("standardised"), "{why}");
     let pool = run["pools"].as_array().unwrap().iter().find(|pool| pool["id"] == "workhorse").unwrap();
     let best = pool["checks"].as_array().unwrap().iter().find(|check| check["check"] == "best-per-pool").unwrap();
     let rate = |what: &str, of: &str| {
