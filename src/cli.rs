@@ -44,6 +44,41 @@ pub enum Verb {
     Review(ReviewArgs),
     /// Bring market data and provider lists into the data folder; the only verb that asks servers for them
     Fetch(FetchArgs),
+    /// Stay and run a review whenever one is due; SIGTERM ends it, SIGHUP reads the settings again
+    Watch(WatchArgs),
+    /// Show the last runs, what was missed, what is due next, and why a run was silent
+    Status(StatusArgs),
+    /// Compare two runs: only outcomes that moved
+    Diff {
+        /// Run id (20261129T120000Z), or `last` or `previous`
+        #[arg(value_name = "BEFORE", default_value = "previous")]
+        before: String,
+        /// The same of the later run
+        #[arg(value_name = "AFTER", default_value = "last")]
+        after: String,
+        /// Where the settings are
+        #[command(flatten)]
+        file: FileArgs,
+    },
+    /// Write a commented instruction file from what is on this machine; never overwrites one
+    Init(InitArgs),
+    /// Print a unit for an outside scheduler; installs nothing
+    Schedule {
+        /// Which scheduler
+        #[arg(value_enum)]
+        target: Target,
+        /// Where the settings are
+        #[command(flatten)]
+        file: FileArgs,
+    },
+    /// Print a completion script
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
     /// Print what our own sessions say of each model at each effort: tokens, speed, cost, mishaps
     Sessions(SessionsArgs),
     /// Print the page of a check, what a code means, or a pool as the router resolves it
@@ -100,6 +135,65 @@ pub struct FetchArgs {
     /// Take a body that lost more rows than `market.coverage` allows
     #[arg(long)]
     pub accept_fewer: bool,
+}
+
+/// Where the settings are.
+#[derive(Debug, Clone, Args)]
+pub struct FileArgs {
+    /// The instruction file: settings and policy
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+}
+
+/// Flags of `watch`.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// Where the settings are.
+    #[command(flatten)]
+    pub file: FileArgs,
+    /// Start up to so many seconds after a review is due, so that many machines do not all start at once
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub jitter: u32,
+}
+
+/// Flags of `status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Where the settings are.
+    #[command(flatten)]
+    pub file: FileArgs,
+    /// Exit with 1 when the job is not healthy: failed, killed, missed or stale
+    #[arg(long)]
+    pub check: bool,
+    /// Also write the numbers for Prometheus to `metrics.prom` in the reports folder
+    #[arg(long)]
+    pub prometheus: bool,
+}
+
+/// Flags of `init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// The file to write
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+    /// Home folder to look in instead of your own
+    #[arg(long, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+}
+
+/// Schedulers that units are printed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// A line for `crontab -e`
+    Crontab,
+    /// A service and a timer
+    Systemd,
+    /// A workflow
+    GithubActions,
+    /// A `CronJob` with its volume
+    Kubernetes,
+    /// A job file of opencode-scheduler
+    OpencodeScheduler,
 }
 
 /// Flags of `sessions`.

@@ -6,14 +6,17 @@
 )]
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
-use pool_review::cli::Cli;
+use pool_review::cli::{Cli, Verb};
 use pool_review::outputs::text;
-use pool_review::run::{Answer, Surroundings, run};
+use pool_review::run::{Answer, Host, Surroundings, Wake, run};
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -21,6 +24,21 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let signals = Signals::default();
+    if matches!(cli.verb, Verb::Watch(_)) {
+        signals.listen();
+    }
+    let host = Host {
+        home: set("HOME"),
+        program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pool-review")),
+        job_summary: set("GITHUB_STEP_SUMMARY"),
+        pause: &|time| signals.pause(time),
+        say: &|answer| {
+            print(answer);
+        },
+        steps: None,
+    };
     let drawn = AtomicU64::new(u64::MAX);
     let is_drawn = std::io::stderr().is_terminal() && !cli.quiet;
     let progress = |store: &str, done: u64, total: u64| {
@@ -35,6 +53,7 @@ fn main() -> ExitCode {
         variable: &|name| std::env::var_os(name)?.into_string().ok(),
         sleep: &std::thread::sleep,
         doing: &doing,
+        host,
     };
     match run(&cli, &around) {
         Ok(answer) => print(&answer),
@@ -50,6 +69,50 @@ fn main() -> ExitCode {
 fn doing(message: &str) {
     if std::io::stderr().is_terminal() {
         eprint!("\r\x1b[K{}\r", one_line(message));
+    }
+}
+
+/// How long a signal may wait to be seen.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Signals that came in since they were looked at last. Every verb but `watch` ends as usual on a signal: a run that is killed is
+/// completed by the next one.
+#[derive(Default)]
+struct Signals {
+    /// SIGTERM or SIGINT.
+    stop: Arc<AtomicBool>,
+    /// SIGHUP.
+    reload: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Listens for them; a review that is under way is finished first.
+    fn listen(&self) {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        for (signal, flag) in [(SIGTERM, &self.stop), (SIGINT, &self.stop), (SIGHUP, &self.reload)] {
+            if let Err(error) = signal_hook::flag::register(signal, Arc::clone(flag)) {
+                eprintln!("warning: signal {signal} is not listened for: {error}");
+            }
+        }
+    }
+
+    /// Waits in short steps.
+    fn pause(&self, time: chrono::TimeDelta) -> Wake {
+        let mut left = time.to_std().unwrap_or_default();
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Wake::Stop;
+            }
+            if self.reload.swap(false, Ordering::Relaxed) {
+                return Wake::Reload;
+            }
+            if left.is_zero() {
+                return Wake::Elapsed;
+            }
+            let step = left.min(LOOK);
+            std::thread::sleep(step);
+            left -= step;
+        }
     }
 }
 

@@ -1,23 +1,29 @@
 //! What each verb does, from settings to what is printed. Prints nothing itself; the clock comes from outside.
 
+mod diff;
+mod init;
 mod sessions;
+mod shell;
+mod status;
+mod units;
+mod watch;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::checks::CHECKS;
 use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
 use crate::fetch;
-use crate::history::{Cadence, MarketMemory};
+use crate::history::{Cadence, MarketMemory, Rhythm};
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, Gathered, canonical, gather};
 use crate::review::names::names;
 use crate::review::{Clock, Reviewed, inspect, review};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::{self, Steps, Store};
 
 /// What a verb leaves for `main` to print.
 #[derive(Debug)]
@@ -42,9 +48,42 @@ pub struct Surroundings<'a> {
     pub sleep: &'a dyn Fn(std::time::Duration),
     /// Shows what is being done; says nothing where stderr is no terminal.
     pub doing: &'a dyn Fn(&str),
+    /// The machine around it.
+    pub host: Host<'a>,
     /// Called while session stores are read: store, bytes done, bytes in all.
     pub progress: &'a (dyn Fn(&str, u64, u64) + Sync),
 }
+
+/// What `main` reads from the machine for verbs that need it.
+#[derive(Clone)]
+pub struct Host<'a> {
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// This program's path, for units of schedulers.
+    pub program: PathBuf,
+    /// The file to which a job of GitHub Actions adds its summary.
+    pub job_summary: Option<PathBuf>,
+    /// Waits; says what ended the waiting.
+    pub pause: &'a dyn Fn(TimeDelta) -> Wake,
+    /// Prints an answer of a verb that goes on.
+    pub say: &'a dyn Fn(&Answer),
+    /// Is asked before every step of writing.
+    pub steps: Option<Steps>,
+}
+
+/// What ended a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// The time is over.
+    Elapsed,
+    /// The settings are to be read again.
+    Reload,
+    /// The process is to end.
+    Stop,
+}
+
+/// How far the clock may lie behind the last run before a run refuses to start.
+const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
 
 /// Runs a verb.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
@@ -54,6 +93,13 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         }
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
+        Verb::Watch(args) => watch::run(cli, args, around),
+        Verb::Status(args) => status::run(cli, args, around),
+        Verb::Diff { before, after, file } => diff::run(cli, file, before, after),
+        Verb::Init(args) => init::run(cli, args, around),
+        Verb::Schedule { target, file } => units::run(cli, file, *target, around),
+        Verb::Completions { shell } => Ok(shell::completions(*shell)),
+        Verb::Man => shell::man(),
         Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
@@ -161,17 +207,49 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
         next_due: schedule.next_after(now),
     };
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
-    let store = Store::open(&cli.workspace, &settings.reports, &settings.log).map_err(Failure::Failed)?;
+    let steps = around.host.steps.clone();
+    let store = Store::open_with(&cli.workspace, &settings.reports, &settings.log, steps).map_err(Failure::Failed)?;
+    let mut warnings = store.recovered().to_vec();
+    warnings.extend(outputs::recover(&store).map_err(Failure::Failed)?);
     let run = clock.run_id();
-    let mut warnings: Vec<String> = note(&Cadence::start(&run, started), &store)?;
-    let outcome = audit(cli, args, &settings, &store, config, clock, around);
+    let mut rhythm = rhythm(&store).map_err(Failure::Failed)?;
+    let is_wall_clock = now == started;
+    if is_wall_clock {
+        ensure_forward(&rhythm, now).map_err(Failure::Failed)?;
+    }
+    warnings.extend(note(&Cadence::start(&run, started), &store)?);
+    rhythm.begin(&run, started);
+    let said = if is_wall_clock {
+        rhythm.since_last_success(&run, started, &|due| schedule.next_after(due))
+    } else {
+        Vec::new()
+    };
+    let outcome = audit(&Audit { cli, args, settings: &settings, store: &store, around }, config, clock, &said);
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
-    warnings.extend(note(&Cadence::end(&run, ended, exit as u8, duration, clock.next_due), &store)?);
+    let noted = note(&Cadence::end(&run, ended, exit as u8, duration, clock.next_due), &store);
     let mut answer = outcome.map_err(Failure::Failed)?;
+    warnings.extend(noted?);
     answer.warnings.splice(0..0, warnings.into_iter().chain(schedule.warnings().iter().cloned()));
     Ok(answer)
+}
+
+/// The runs that the reports folder knows.
+fn rhythm(store: &Store) -> anyhow::Result<Rhythm> {
+    Ok(Rhythm::of(&outputs::read_cadence(store)?))
+}
+
+/// An error when the clock lies behind the last run: its sections would stand in the wrong order.
+fn ensure_forward(rhythm: &Rhythm, now: DateTime<Utc>) -> anyhow::Result<()> {
+    let last = rhythm.last_start().filter(|last| *last - now > CLOCK_SLACK);
+    last.map_or(Ok(()), |last| {
+        Err(anyhow!(
+            "the clock shows {}, but the last run began at {}: the clock went back; set it right, or say the time with --now",
+            now.format("%Y-%m-%dT%H:%M:%SZ"),
+            last.format("%Y-%m-%dT%H:%M:%SZ")
+        ))
+    })
 }
 
 /// The schedule of the settings; an error names the line.
@@ -189,41 +267,59 @@ fn note(cadence: &Cadence, store: &Store) -> Result<Vec<String>, Failure> {
     Ok(torn.into_iter().collect())
 }
 
-/// Gathers, judges and delivers.
-fn audit(
-    cli: &Cli,
-    args: &ReviewArgs,
-    settings: &Settings,
-    store: &Store,
-    config: Canonical,
-    clock: Clock,
-    Surroundings { colour, progress, .. }: &Surroundings<'_>,
-) -> anyhow::Result<Answer> {
+/// What one audit works with.
+struct Audit<'a> {
+    /// The command line.
+    cli: &'a Cli,
+    /// Its flags.
+    args: &'a ReviewArgs,
+    /// The settings.
+    settings: &'a Settings,
+    /// Where it writes.
+    store: &'a Store,
+    /// Where it runs.
+    around: &'a Surroundings<'a>,
+}
+
+/// Gathers, judges and delivers. `said` is what the cadence has to say.
+fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) -> anyhow::Result<Answer> {
+    let Audit { cli, args, settings, store, around } = *audit;
     let (file, warning) = outputs::read_market(store)?;
-    let before = file.before(&clock.run_id()).clone();
-    let mut gathered = gather(&cli.workspace, settings, config, &before, clock.now);
-    let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, progress);
+    let remembered = file.before(&clock.run_id()).clone();
+    let mut gathered = gather(&cli.workspace, settings, config, &remembered, clock.now);
+    let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let reviewed = review(&gathered, settings, &past, clock, stored);
-    if let Some(file) = file.after(&clock.run_id(), before, reviewed.market.clone()) {
+    let runs = ledger.runs();
+    let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| *fact);
+    let since = outputs::log::Since { cadence: said, before };
+    if let Some(file) = file.after(&clock.run_id(), remembered, reviewed.market.clone()) {
         outputs::keep_market(&file, store)?;
     }
-    let mut warnings = outputs::deliver(delivery(&reviewed, settings), store)?;
+    let delivery = delivery(&reviewed, settings, since);
+    let mut warnings = outputs::deliver(delivery, store)?;
     warnings.extend(warning);
+    if let Some(summary) = &around.host.job_summary {
+        let section = outputs::job::summary(&outputs::section(delivery));
+        warnings.extend(store::append_aside(summary, section.as_bytes()).err().map(|error| format!("{error:#}")));
+    }
     outputs::sessions::keep(store, &days)?;
     warnings.extend(lost);
     let text = match (cli.quiet, cli.format) {
         (true, _) | (false, Format::Csv) => String::new(),
-        (false, Format::Human) => outputs::terminal::render(&reviewed.report, *colour),
         (false, Format::Json) => outputs::json::run_json(&reviewed.report),
+        (false, Format::Human) => {
+            let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));
+            outputs::terminal::render(&reviewed.report, around.colour) + &annotations.unwrap_or_default()
+        }
     };
     Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })
 }
 
 /// What is delivered of a review.
-fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings) -> Delivery<'a> {
+fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings, since: outputs::log::Since<'a>) -> Delivery<'a> {
     Delivery {
         report: &reviewed.report,
         settlement: &reviewed.settlement,
@@ -232,6 +328,7 @@ fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings) -> Delivery<'a> 
         reports: settings.reports.to_str().unwrap_or("reports"),
         repository: settings.issues.repository.as_deref(),
         new_per_run: settings.issues.new_per_run,
+        since,
     }
 }
 

@@ -2,12 +2,13 @@
 //! writes nowhere but in that folder, to the log and to the log's months beside it. It knows nothing of what it writes.
 #![expect(clippy::disallowed_methods, reason = "the one room that opens files for writing")]
 
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use atomic_write_file::AtomicWriteFile;
 
 /// The name of the lock in the reports folder. It is never deleted; an empty one is free.
 const LOCK: &str = ".lock";
@@ -15,8 +16,38 @@ const LOCK: &str = ".lock";
 /// The folder beside the log that holds finished months.
 const MONTHS: &str = "log";
 
+/// What a whole file is called until it is put in its place: `.<name>.new`, beside it.
+const NEW: &str = ".new";
+
+/// One thing that is about to happen to a file. Between any two of them a process may be killed or a disk may be full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Makes a folder that is missing.
+    MakeFolder,
+    /// Takes the lock.
+    Lock,
+    /// Creates or opens a file.
+    Open,
+    /// Writes the first half of some bytes.
+    WriteHalf,
+    /// Writes the rest.
+    WriteRest,
+    /// Syncs a file.
+    Sync,
+    /// Puts a new file in the place of an old one.
+    Rename,
+    /// Syncs a folder.
+    SyncFolder,
+    /// Cuts a file.
+    Truncate,
+    /// Deletes a file.
+    Remove,
+}
+
+/// Is asked before every step. What it answers with is what the step fails with; tests end the process in it.
+pub type Steps = Rc<dyn Fn(Step, &Path) -> std::io::Result<()>>;
+
 /// Where a run may write. Dropping it frees the lock.
-#[derive(Debug)]
 pub struct Store {
     /// The workspace, resolved; relative paths start here.
     workspace: PathBuf,
@@ -26,30 +57,79 @@ pub struct Store {
     log: PathBuf,
     /// The open lock file.
     lock: File,
+    /// Is asked before every step.
+    steps: Option<Steps>,
+    /// What an earlier run left behind, in sentences.
+    recovered: Vec<String>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("reports", &self.reports).field("log", &self.log).finish_non_exhaustive()
+    }
 }
 
 impl Store {
     /// Creates the reports folder and the log's folder if they are missing and takes the lock. Relative paths start at
     /// the workspace. Errors: a log that is no `.md` file, a folder that cannot be made, another run that holds the lock.
     pub fn open(workspace: &Path, reports: &Path, log: &Path) -> Result<Self> {
+        Self::open_with(workspace, reports, log, None)
+    }
+
+    /// As [`Self::open`]; `steps` is asked before everything that changes a file. Temporary files that a killed run left are
+    /// taken away, and a lock that it did not free is taken over: the system frees it with the process.
+    pub fn open_with(workspace: &Path, reports: &Path, log: &Path, steps: Option<Steps>) -> Result<Self> {
         let workspace =
             workspace.canonicalize().with_context(|| format!("opening the workspace {}", workspace.display()))?;
+        ask(steps.as_ref(), Step::MakeFolder, reports)
+            .with_context(|| format!("making the folder {}", reports.display()))?;
         let reports = made_folder(&workspace.join(reports))?;
         let log = resolved_log(&workspace.join(log))?;
-        let lock = take_lock(&reports.join(LOCK))?;
-        let store = Self { workspace, reports, log, lock };
-        store.sweep();
+        let path = reports.join(LOCK);
+        ask(steps.as_ref(), Step::Lock, &path).with_context(|| format!("locking {}", path.display()))?;
+        let (lock, killed) = take_lock(&path)?;
+        let mut store = Self { workspace, reports, log, lock, steps, recovered: Vec::new() };
+        store.recovered.extend(killed);
+        store.sweep()?;
         Ok(store)
     }
 
-    /// Takes away the temporary files that a run left which was killed while it wrote. The lock is held, so nobody else's
-    /// are there; what cannot be removed stays and does no harm.
-    fn sweep(&self) {
-        let log = self.log.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        sweep_folder(&self.reports, true, &|_| true);
-        for folder in self.log.parent().into_iter().chain([&*self.log.with_file_name(MONTHS)]) {
-            sweep_folder(folder, false, &|of| of == log || is_month_name(of));
+    /// What an earlier run left behind and this store put right when it was opened, in sentences.
+    pub fn recovered(&self) -> &[String] {
+        &self.recovered
+    }
+
+    /// Takes away what a killed run had not yet put in its place.
+    fn sweep(&mut self) -> Result<()> {
+        let months = self.log.with_file_name(MONTHS);
+        let folders = [self.reports.clone(), self.log.with_file_name("")];
+        let below = entries(&self.reports)?.into_iter().filter(|path| path.is_dir() && !path.is_symlink());
+        let mut left: Vec<PathBuf> = Vec::new();
+        for folder in folders.into_iter().chain(below).chain([months]) {
+            left.extend(entries(&folder)?.into_iter().filter(|path| self.is_left_over(path)));
         }
+        left.sort();
+        left.dedup();
+        for path in left {
+            let shown = self.shown(&path);
+            self.recovered.push(match self.step(Step::Remove, &path).and_then(|()| fs::remove_file(&path)) {
+                Ok(()) => format!("{shown}: left by a killed run, removed"),
+                Err(error) => format!("{shown}: left by a killed run, cannot be removed: {error}"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether a path is the temporary name of a file this store may write.
+    fn is_left_over(&self, path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let target = name.and_then(|name| name.strip_prefix('.')?.strip_suffix(NEW));
+        target.is_some_and(|name| !name.is_empty() && self.allows(&path.with_file_name(name)) && !path.is_dir())
+    }
+
+    /// Asks before a step.
+    fn step(&self, step: Step, path: &Path) -> std::io::Result<()> {
+        ask(self.steps.as_ref(), step, path)
     }
 
     /// The path of a file in the reports folder.
@@ -65,6 +145,16 @@ impl Store {
     /// The path of a finished month of the log, `YYYY-MM`.
     pub fn month_path(&self, month: &str) -> PathBuf {
         self.log.with_file_name(MONTHS).join(format!("{month}.md"))
+    }
+
+    /// The finished months of the log, `YYYY-MM`, oldest first.
+    pub fn months(&self) -> Result<Vec<String>> {
+        let names = entries(&self.log.with_file_name(MONTHS))?.into_iter();
+        let names = names.filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
+        let mut months: Vec<String> =
+            names.filter(|name| is_month_name(name)).map(|name| name[..7].to_owned()).collect();
+        months.sort();
+        Ok(months)
     }
 
     /// The path as messages show it: relative to the workspace where it is inside.
@@ -85,7 +175,8 @@ impl Store {
         if self.read(&path)?.is_some_and(|old| old == bytes) {
             return Ok(false);
         }
-        write_whole(&path, bytes).with_context(|| format!("writing {}", self.shown(&path)))?;
+        write_whole(self.steps.as_ref(), &path, &new_path(&path, ""), bytes)
+            .with_context(|| format!("writing {}", self.shown(&path)))?;
         Ok(true)
     }
 
@@ -105,9 +196,9 @@ impl Store {
         let torn = self.move_torn_tail(&path)?;
         let mut bytes = lines.join("\n").into_bytes();
         bytes.push(b'\n');
-        append(&path, &bytes).with_context(|| format!("appending to {}", self.shown(&path)))?;
+        self.append(&path, &bytes).with_context(|| format!("appending to {}", self.shown(&path)))?;
         if is_new {
-            sync_folder(&path).with_context(|| format!("appending to {}", self.shown(&path)))?;
+            sync_folder(self.steps.as_ref(), &path).with_context(|| format!("appending to {}", self.shown(&path)))?;
         }
         Ok(torn)
     }
@@ -133,7 +224,9 @@ impl Store {
         if !path.starts_with(&self.reports) || self.read(&path)?.is_none() {
             return Ok(false);
         }
-        fs::remove_file(&path).with_context(|| format!("removing {}", self.shown(&path)))?;
+        self.step(Step::Remove, &path)
+            .and_then(|()| fs::remove_file(&path))
+            .with_context(|| format!("removing {}", self.shown(&path)))?;
         Ok(true)
     }
 
@@ -147,8 +240,8 @@ impl Store {
         let aside = torn_path(path);
         let mut tail = bytes[kept..].to_vec();
         tail.push(b'\n');
-        append(&self.target(&aside)?, &tail).with_context(|| format!("appending to {}", self.shown(&aside)))?;
-        truncate(path, kept).with_context(|| format!("mending {}", self.shown(path)))?;
+        self.append(&self.target(&aside)?, &tail).with_context(|| format!("appending to {}", self.shown(&aside)))?;
+        self.truncate(path, kept).with_context(|| format!("mending {}", self.shown(path)))?;
         let count = bytes.len() - kept;
         let (from, to) = (self.shown(path), self.shown(&aside));
         Ok(Some(format!("{from}: an unfinished last line of {count} bytes was moved to {to}")))
@@ -171,9 +264,37 @@ impl Store {
     fn target_with_folder(&self, path: &Path) -> Result<PathBuf> {
         let path = self.target(path)?;
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("making the folder {}", self.shown(folder)))?;
+            let made = if folder.is_dir() {
+                Ok(())
+            } else {
+                self.step(Step::MakeFolder, folder).and_then(|()| fs::create_dir_all(folder))
+            };
+            made.with_context(|| format!("making the folder {}", self.shown(folder)))?;
         }
         Ok(path)
+    }
+
+    /// Adds bytes at the end and syncs them; on an error the file gets its old length back.
+    fn append(&self, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+        self.step(Step::Open, path)?;
+        let mut file = File::options().append(true).create(true).open(path)?;
+        let length = file.seek(SeekFrom::End(0))?;
+        let written = write_bytes(self.steps.as_ref(), &mut file, path, bytes).and_then(|()| {
+            self.step(Step::Sync, path)?;
+            file.sync_data()
+        });
+        if written.is_err() {
+            file.set_len(length)?;
+        }
+        written
+    }
+
+    /// Cuts a file to a length and syncs it.
+    fn truncate(&self, path: &Path, length: usize) -> std::io::Result<()> {
+        self.step(Step::Truncate, path)?;
+        let file = File::options().write(true).open(path)?;
+        file.set_len(u64::try_from(length).expect("a length in memory fits 64 bits"))?;
+        file.sync_all()
     }
 
     /// The allow-list: inside the reports folder, the log, the log's months.
@@ -191,6 +312,11 @@ impl Drop for Store {
         // An error leaves a stale process id in a file that only people read.
         let _ = self.lock.set_len(0);
     }
+}
+
+/// The bytes of any file, for verbs that look without taking the lock; `None` when there is none.
+pub fn look(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_file(path).with_context(|| format!("reading {}", path.display()))
 }
 
 /// A folder for what can be read again. Anything in it may be lost; nothing else may be written through it.
@@ -219,11 +345,14 @@ impl Cache {
         }
         let folder = made_folder(&self.folder)?;
         let mark = folder.join("CACHEDIR.TAG");
+        let owner = format!(".{}", std::process::id());
         let shown = || format!("writing {}", self.folder.join(name).display());
         if !mark.exists() {
-            write_whole(&mark, CACHE_MARK).with_context(shown)?;
+            let new = new_path(&mark, &owner);
+            write_whole(None, &mark, &new, CACHE_MARK).with_context(shown)?;
         }
-        write_whole(&folder.join(name), bytes).with_context(shown)
+        let path = folder.join(name);
+        write_whole(None, &path, &new_path(&path, &owner), bytes).with_context(shown)
     }
 }
 
@@ -244,24 +373,113 @@ pub fn files_in(folder: &Path, passes: &dyn Fn(&str) -> bool) -> Vec<(String, st
 const CACHE_MARK: &[u8] =
     b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of pool-review; it may be deleted at any time.\n";
 
-/// Removes the temporary files of a folder that belong to a wanted file.
-fn sweep_folder(folder: &Path, is_deep: bool, is_wanted: &dyn Fn(&str) -> bool) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let (path, name) = (entry.path(), entry.file_name());
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && is_deep {
-            sweep_folder(&path, is_deep, is_wanted);
-        } else if kind.is_file() && temporary_of(&name.to_string_lossy()).is_some_and(is_wanted) {
-            let _left = fs::remove_file(&path);
-        }
-    }
+/// The names of what lies in a folder, sorted; none when there is no folder.
+pub fn look_into(folder: &Path) -> Result<Vec<String>> {
+    let names = entries(folder)?.into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    Ok(names)
 }
 
-/// The file whose temporary file this is: `.<file>.` and six letters or digits, as `write_whole` leaves it when killed.
-fn temporary_of(name: &str) -> Option<&str> {
-    let (of, random) = name.strip_prefix('.')?.rsplit_once('.')?;
-    let is_random = random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    (is_random && of.contains('.')).then_some(of)
+/// The process id that stands in the lock of a reports folder; `None` when it is free.
+pub fn lock_owner(reports: &Path) -> Option<u32> {
+    fs::read_to_string(reports.join(LOCK)).ok()?.trim().parse().ok()
+}
+
+/// Adds bytes to the end of a file that the surroundings named for it, such as the summary of a job: nothing of a run.
+pub fn append_aside(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || File::options().append(true).create(true).open(path)?.write_all(bytes);
+    write().with_context(|| format!("appending to {}", path.display()))
+}
+
+/// Replaces a file of the data folder whole, for `fetch` alone; its folder is made if it is missing. A link is followed, so
+/// that it stays a link. Writers hold no lock here, so the new name carries the process.
+pub fn replace_fetched(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        let target = resolve(path)?;
+        write_whole(None, &target, &new_path(&target, &format!(".{}", std::process::id())), bytes)
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}
+
+/// Makes a new file with its folders, for `init` alone; a file that is there is an error and stays as it is.
+pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        let mut file = File::options().write(true).create_new(true).open(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}
+
+/// Writes a whole file under a new name beside its place and puts it there. The old file's mode is kept. On an error the old
+/// file stands, and the new one is taken away as far as that is possible.
+fn write_whole(steps: Option<&Steps>, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let written = write_new(steps, path, new, bytes);
+    if written.is_err() {
+        // The error that counts is the first one; what stays is swept by the next run.
+        let _ = fs::remove_file(new);
+    }
+    written
+}
+
+/// The steps of [`write_whole`].
+fn write_new(steps: Option<&Steps>, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    ask(steps, Step::Open, new)?;
+    if new.symlink_metadata().is_ok() {
+        fs::remove_file(new)?;
+    }
+    let mut file = File::options().write(true).create_new(true).open(new)?;
+    if let Ok(old) = path.metadata() {
+        file.set_permissions(old.permissions())?;
+    }
+    write_bytes(steps, &mut file, new, bytes)?;
+    ask(steps, Step::Sync, new)?;
+    file.sync_all()?;
+    ask(steps, Step::Rename, path)?;
+    fs::rename(new, path)?;
+    sync_folder(steps, path)
+}
+
+/// Writes bytes in two halves, so that a step lies between them.
+fn write_bytes(steps: Option<&Steps>, file: &mut File, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let (half, rest) = bytes.split_at(bytes.len() / 2);
+    ask(steps, Step::WriteHalf, path)?;
+    file.write_all(half)?;
+    ask(steps, Step::WriteRest, path)?;
+    file.write_all(rest)
+}
+
+/// Syncs the folder of a file, so that its new name is kept.
+fn sync_folder(steps: Option<&Steps>, path: &Path) -> std::io::Result<()> {
+    ask(steps, Step::SyncFolder, path)?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// Asks before a step.
+fn ask(steps: Option<&Steps>, step: Step, path: &Path) -> std::io::Result<()> {
+    steps.map_or(Ok(()), |steps| steps(step, path))
+}
+
+/// What lies in a folder; nothing when there is none.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = || match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    read().with_context(|| format!("listing {}", folder.display()))
+}
+
+/// `.<name>.new` beside a file; `mark` tells writers apart that hold no lock.
+fn new_path(path: &Path, mark: &str) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(mark);
+    name.push(NEW);
+    path.with_file_name(name)
 }
 
 /// Whether a file name reads `YYYY-MM.md`.
@@ -295,8 +513,9 @@ fn resolved_log(log: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Takes the exclusive lock and writes the process id into it for people.
-fn take_lock(path: &Path) -> Result<File> {
+/// Takes the exclusive lock and writes the process id into it for people. A process id that is still there belongs to a run
+/// that was killed; the sentence says so.
+fn take_lock(path: &Path) -> Result<(File, Option<String>)> {
     ensure_regular(path).with_context(|| format!("opening {}", path.display()))?;
     let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
     let mut file = open.with_context(|| format!("opening {}", path.display()))?;
@@ -305,19 +524,30 @@ fn take_lock(path: &Path) -> Result<File> {
         Err(TryLockError::WouldBlock) => return Err(held_by_another(path, &mut file)),
         Err(TryLockError::Error(error)) => return Err(error).with_context(|| format!("locking {}", path.display())),
     }
-    let write = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    let killed = owner(&mut file)
+        .map(|pid| format!("the run of process {pid} was killed; the lock was taken over and its work is completed"));
+    let write = file.set_len(0).and_then(|()| {
+        file.seek(SeekFrom::Start(0))?;
+        writeln!(file, "{}", std::process::id())
+    });
     write.with_context(|| format!("writing {}", path.display()))?;
-    Ok(file)
+    Ok((file, killed))
 }
 
-/// The one line that a second run ends with.
-fn held_by_another(path: &Path, file: &mut File) -> anyhow::Error {
+/// The process id in a lock file.
+fn owner(file: &mut File) -> Option<String> {
     let mut owner = String::new();
-    let digits = file.take(20).read_to_string(&mut owner).is_ok()
-        && !owner.trim().is_empty()
-        && owner.trim().bytes().all(|byte| byte.is_ascii_digit());
-    let owner = if digits { owner.trim() } else { "unknown" };
-    anyhow!("another run holds {} (pid {owner})", path.display())
+    file.take(20).read_to_string(&mut owner).ok()?;
+    let owner = owner.trim();
+    (!owner.is_empty() && owner.bytes().all(|byte| byte.is_ascii_digit())).then(|| owner.to_owned())
+}
+
+/// The one line that a second run ends with: who holds the lock, and for how long.
+fn held_by_another(path: &Path, file: &mut File) -> anyhow::Error {
+    let since = file.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
+    let since = since.map_or(String::new(), |age| format!(", for {} s", age.as_secs()));
+    let owner = owner(file).unwrap_or_else(|| "unknown".to_owned());
+    anyhow!("another run holds {} (pid {owner}{since})", path.display())
 }
 
 /// Follows links of the deepest part that exists and joins the rest. A link that leads nowhere is an error.
@@ -349,36 +579,6 @@ fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Writes a whole file beside the old one and puts it in its place.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = AtomicWriteFile::open(path)?;
-    file.write_all(bytes)?;
-    file.commit()
-}
-
-/// Adds bytes at the end and syncs them; on an error the file gets its old length back.
-fn append(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::options().append(true).create(true).open(path)?;
-    let length = file.seek(SeekFrom::End(0))?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_data());
-    if written.is_err() {
-        file.set_len(length)?;
-    }
-    written
-}
-
-/// Cuts a file to a length and syncs it.
-fn truncate(path: &Path, length: usize) -> std::io::Result<()> {
-    let file = File::options().write(true).open(path)?;
-    file.set_len(u64::try_from(length).expect("a length in memory fits 64 bits"))?;
-    file.sync_all()
-}
-
-/// Syncs the folder of a file, so that its new name is kept.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// `<file>.torn`.

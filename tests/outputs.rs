@@ -210,7 +210,7 @@ Every number of this run: [`runs/20261129T120000Z.json`](/reports/runs/20261129T
 
 What this does not show: cause (routers and people choose who gets which task), what a plan costs in cash (prices are list prices), how a market index would rank on this fleet's own work.
 "#;
-    assert_eq!(log::render_section(&report, "reports"), expected);
+    assert_eq!(log::render_section(&report, "reports", log::Since::default()), expected);
 }
 
 /// How often each kind of node that shapes a section occurs.
@@ -225,7 +225,7 @@ fn shape(markdown: &str) -> Vec<(&'static str, usize)> {
 fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
     let ws = workspace("outputs-hostile");
     let store = store(&ws);
-    let plain = shape(&log::render_section(&mixed("acme/old", &store), "reports"));
+    let plain = shape(&log::render_section(&mixed("acme/old", &store), "reports", log::Since::default()));
     for hostile in HOSTILE {
         let mut report = mixed(hostile, &store);
         report.pools[2].owner = Some(hostile.to_owned());
@@ -233,7 +233,7 @@ fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
         report.pools[2].members[1].0 = hostile.to_owned();
         report.pools[2].checks[0].numbers[0].of = format!("x{hostile}");
         report.unmatched[0].1 = hostile.to_owned();
-        let section = log::render_section(&report, "reports");
+        let section = log::render_section(&report, "reports", log::Since::default());
         let mut expected = plain.clone();
         expected[9].1 += 2; // the owner and the reason are two code spans more
         assert_eq!(shape(&section), expected, "{hostile:?}");
@@ -244,7 +244,7 @@ fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
 #[test]
 fn a_section_parses_into_its_pools_checks_and_sources() {
     let ws = workspace("outputs-parse");
-    let section = log::render_section(&mixed("acme/old", &store(&ws)), "reports");
+    let section = log::render_section(&mixed("acme/old", &store(&ws)), "reports", log::Since::default());
     let shape = shape(&section);
     // Headings: run, two open pools, categories, proposals. Tables: sources, two of checks, two of numbers, aligned,
     // categories, proposals. Rows with heads: 3 + 2 × 5 + 5 + 4 + 3 + 3 + 2.
@@ -263,14 +263,82 @@ fn a_section_parses_into_its_pools_checks_and_sources() {
 fn credit_and_frozen_clock_are_said_exactly_when_they_hold() {
     let ws = workspace("outputs-credit");
     let mut report = mixed("acme/old", &store(&ws));
-    let plain = log::render_section(&report, "reports");
+    let plain = log::render_section(&report, "reports", log::Since::default());
     assert!(!plain.contains("Artificial Analysis") && !plain.contains("Frozen clock"));
     report.index_version = Some("4.1".to_owned());
     report.is_frozen = true;
-    let said = log::render_section(&report, "reports");
+    let said = log::render_section(&report, "reports", log::Since::default());
     let credit = "Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v`4.1`)";
     assert!(said.contains(credit) && said.contains("**Frozen clock.**"));
     assert!(terminal::render(&report, false).contains("FROZEN CLOCK"));
+}
+
+/// The text of a node and everything below it.
+fn flat<'a>(node: &'a AstNode<'a>) -> String {
+    let one = |node: &'a AstNode<'a>| match &node.data.borrow().value {
+        NodeValue::Text(text) => text.to_string(),
+        NodeValue::Code(code) => code.literal.clone(),
+        _ => String::new(),
+    };
+    node.descendants().map(one).collect()
+}
+
+/// The rows of checks that a section holds: pool, then the cells of each row, as a reader of the log gets them back.
+fn read_back(section: &str) -> Vec<(String, Vec<String>)> {
+    let arena = Arena::new();
+    let (mut pool, mut rows) = (String::new(), Vec::new());
+    for node in parse_document(&arena, section, &options()).children() {
+        match &node.data.borrow().value {
+            NodeValue::Heading(_) => pool = flat(node),
+            NodeValue::Table(_) if pool.contains(" · ") && !pool.contains("run ") => {
+                rows.extend(node.children().skip(1).map(|row| (pool.clone(), row.children().map(flat).collect())));
+            }
+            _ => {}
+        }
+    }
+    rows
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_value_of_a_section_is_read_back_as_it_was(
+        values in proptest::collection::vec((-500.0f64..5000.0, 0.0f64..90.0, proptest::option::of(0u64..100_000), any::<String>()), 1..5)
+    ) {
+        let one = |(i, (value, bound, n, member)): (usize, &(f64, f64, Option<u64>, String))| {
+            let id = format!("pool-{i}");
+            let mut finding = retirement(&id, member);
+            if let Some(measured) = &mut finding.measured {
+                (measured.value, measured.n) = (*value, *n);
+            }
+            if let Some(limit) = &mut finding.limit {
+                limit.value = *bound;
+            }
+            with_finding(pool(&id), finding)
+        };
+        let mut report = report(29, values.iter().enumerate().map(one).collect());
+        for check in report.pools.iter_mut().flat_map(|pool| &mut pool.checks) {
+            check.since = "20261128T120000Z".to_owned();
+        }
+        let read = read_back(&log::render_section(&report, "reports", log::Since::default()));
+        prop_assert_eq!(read.len(), 4 * values.len());
+        for (i, (value, bound, n, member)) in values.iter().enumerate() {
+            let (heading, cells) = &read[4 * i];
+            prop_assert_eq!(heading, &format!("pool-{i} · misaligned"));
+            let shown = name(member, Place::Terminal);
+            let expected = [
+                "latest-model".to_owned(),
+                "misaligned".to_owned(),
+                format!("{shown}: retire member"),
+                format!("days to the end {value:.1} d"),
+                format!(">= {bound:.1} d"),
+                n.map_or("–".to_owned(), |n| n.to_string()),
+                "20261128T120000Z".to_owned(),
+            ];
+            prop_assert_eq!(cells.as_slice(), expected.as_slice());
+        }
+    }
 }
 
 /// A report of many open pools with many numbers each.
@@ -292,12 +360,16 @@ fn large(pools: usize) -> Report {
 fn a_section_of_ten_open_pools_gives_up_detail_and_no_verdict() {
     let ws = workspace("outputs-large");
     let (report, _) = settled(large(10), Vec::new(), &store(&ws));
-    let section = log::render_section(&report, "reports");
+    let section = log::render_section(&report, "reports", log::Since::default());
     assert!(section.lines().count() <= 400, "{} lines", section.lines().count());
     assert!(section.len() <= 20_000, "{} bytes", section.len());
     assert_eq!(section.matches("| latest-model | **misaligned** |").count(), 10);
     assert!(section.contains("in the run file"));
-    let few = log::render_section(&settled(large(2), Vec::new(), &store_of("outputs-large-2")).0, "reports");
+    let few = log::render_section(
+        &settled(large(2), Vec::new(), &store_of("outputs-large-2")).0,
+        "reports",
+        log::Since::default(),
+    );
     assert!(few.contains("Numbers behind the verdict (36)"));
 }
 
@@ -308,7 +380,7 @@ fn store_of(name: &str) -> Store {
 
 /// The log after a report is appended to an old one.
 fn appended(report: &Report, old: Option<&str>) -> Option<String> {
-    let section = log::render_section(report, "reports");
+    let section = log::render_section(report, "reports", log::Since::default());
     let bytes = log::append(&section, &report.run_id, "2026-11", old.map(str::as_bytes)).expect("a log that can go on");
     bytes.map(|bytes| String::from_utf8(bytes).expect("text"))
 }
@@ -354,7 +426,7 @@ fn a_log_that_somebody_left_torn_or_open_still_takes_a_readable_section_once() {
         assert!(log::holds_run(&new, &report.run_id), "{old:?}");
         assert_eq!(appended(&report, Some(&new)), None, "{old:?}");
     }
-    let section = log::render_section(&report, "reports");
+    let section = log::render_section(&report, "reports", log::Since::default());
     let bytes =
         log::append(&section, &report.run_id, "2026-11", Some(b"\xff\xfe broken")).expect("a log").expect("new");
     assert!(bytes.starts_with(b"\xff\xfe broken\n"), "bytes that are no text stay as they are");
@@ -363,7 +435,11 @@ fn a_log_that_somebody_left_torn_or_open_still_takes_a_readable_section_once() {
 #[test]
 fn runs_are_found_in_a_long_log_at_its_end_and_at_its_start() {
     let mut text = appended(&report(1, vec![pool("scout")]), None).expect("a log");
-    let filler = log::render_section(&report(2, vec![with_finding(pool("p"), retirement("p", "x"))]), "reports");
+    let filler = log::render_section(
+        &report(2, vec![with_finding(pool("p"), retirement("p", "x"))]),
+        "reports",
+        log::Since::default(),
+    );
     for hour in 0..120 {
         text.push('\n');
         text += &filler.replace("20261102T120000Z", &format!("20261102T{hour:03}00Z"));
@@ -558,7 +634,7 @@ fn a_second_store_is_refused_in_one_line_and_a_dropped_one_frees_the_lock() {
     let open = || Store::open(&ws, Path::new("reports"), Path::new("reports/log.md"));
     let error = format!("{:#}", open().expect_err("it is held"));
     let held = format!("another run holds {}", ws.join("reports/.lock").canonicalize().expect("a lock").display());
-    assert_eq!(error, format!("{held} (pid {})", std::process::id()));
+    assert!(error.starts_with(&format!("{held} (pid {}, for ", std::process::id())), "{error}");
     drop(first);
     assert_eq!(std::fs::read(ws.join("reports/.lock")).expect("never deleted"), b"", "a free lock is empty");
     open().expect("it is free");
@@ -696,14 +772,16 @@ fn killed_after(steps: usize, (report, fresh): (Report, Vec<Proposal>), store: &
     let (report, settlement) = settled(report, fresh, store);
     let models = BTreeSet::from(["acme/mid".to_owned()]);
     let delivery = delivery(&report, &settlement, &models);
-    let all: [&dyn Fn(); 7] = [
+    let (ledger, _) = outputs::read_ledger(store).expect("a readable ledger");
+    let all: [&dyn Fn(); 8] = [
         &|| outputs::write_run(delivery, store).expect("a run file"),
-        &|| outputs::write_pending(delivery, store).expect("a section aside"),
         &|| proposals::write_open(store, &report.proposals).expect("proposals"),
-        &|| drop(outputs::append_events(delivery, store).expect("events")),
+        &|| outputs::write_pending(delivery, &ledger, store).expect("what is about to be added"),
+        &|| drop(outputs::append_events(delivery, &ledger, store).expect("events")),
         &|| proposals::remove_others(store, &settlement.keep).expect("removals"),
         &|| outputs::write_plan(delivery, store).expect("a plan"),
         &|| outputs::append_log(delivery, store).expect("a section"),
+        &|| outputs::write_views(delivery, store).expect("index and page"),
     ];
     for step in all.iter().take(steps) {
         step();
@@ -715,7 +793,7 @@ fn delivering_twice_changes_no_byte() {
     let (ws, store) = with_one_day("deliver-twice");
     let before = written(&ws);
     let names: Vec<&String> = before.keys().collect();
-    assert_eq!(names.len(), 6, "run, two of the proposal, ledger, plan, log: {names:?}");
+    assert_eq!(names.len(), 8, "run, two of the proposal, ledger, plan, log, index, page: {names:?}");
     let (report, fresh) = two_days(28);
     let (_, warnings) = run(report, fresh, &store);
     assert_eq!(written(&ws), before);
@@ -728,7 +806,7 @@ fn a_run_killed_after_any_step_and_delivered_again_ends_in_the_same_bytes() {
     let (report, fresh) = two_days(29);
     run(report, fresh, &store);
     let undisturbed = written(&ws);
-    for steps in 0..=7 {
+    for steps in 0..=8 {
         let (ws, store) = with_one_day(&format!("deliver-killed-{steps}"));
         killed_after(steps, two_days(29), &store);
         let (report, fresh) = two_days(29);
@@ -753,8 +831,8 @@ fn a_ledger_torn_at_any_byte_of_a_run_is_completed_to_the_same_bytes() {
 }
 
 #[test]
-fn a_run_killed_after_its_events_gets_its_section_from_the_next_run() {
-    for steps in 0..=7 {
+fn a_run_killed_once_it_said_what_it_adds_is_completed_by_the_next_run() {
+    for steps in 0..=8 {
         let (ws, store) = with_one_day(&format!("deliver-next-{steps}"));
         killed_after(steps, two_days(29), &store);
         run(report(30, vec![pool("scout"), pool("summit")]), Vec::new(), &store);
@@ -762,11 +840,11 @@ fn a_run_killed_after_its_events_gets_its_section_from_the_next_run() {
         let anchors: Vec<usize> = [28, 29, 30]
             .map(|day| text.matches(&format!("\n<a id=\"run-202611{day}T120000Z\"></a>\n")).count())
             .to_vec();
-        let intended = usize::from(steps >= 4);
-        assert_eq!(anchors, [1, intended, 1], "killed after {steps} steps; events are the fourth");
-        assert!(!ws.join("reports/pending-section.md").exists());
+        let intended = usize::from(steps >= 3);
+        assert_eq!(anchors, [1, intended, 1], "killed after {steps} steps; the third says what is about to be added");
+        assert!(!ws.join("reports/pending.json").exists());
         let ledger = std::fs::read_to_string(ws.join("reports/ledger.jsonl")).expect("a ledger");
-        assert_eq!(ledger.contains("20261129T120000Z"), steps >= 4, "log and ledger agree");
+        assert_eq!(ledger.contains("20261129T120000Z"), steps >= 3, "log and ledger agree");
     }
 }
 
@@ -808,7 +886,11 @@ fn a_run_older_than_the_newest_never_touches_what_is_open() {
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     let after = written(&ws);
     let differing: Vec<&String> = after.keys().filter(|name| after.get(*name) != before.get(*name)).collect();
-    assert_eq!(differing, ["ledger.jsonl", "pool-composition-log.md", "runs/20261127T120000Z.json"]);
+    assert_eq!(
+        differing,
+        ["ledger.jsonl", "pool-composition-log.md", "runs/20261127T120000Z.json"],
+        "index and page stay"
+    );
     let (next, _) = run(reports::report(30, vec![pool("scout")]), Vec::new(), &store);
     let previous = next.previous_run.as_deref();
     assert_eq!(previous, Some("20261129T120000Z"), "the newest run by its id, not by its line");

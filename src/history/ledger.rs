@@ -215,6 +215,17 @@ impl Ledger {
         self.events.iter().map(|event| event.run.as_str()).max()
     }
 
+    /// What each run said, oldest first; of a run that was judged again what it said last.
+    pub fn runs(&self) -> Vec<(&str, &RunFact)> {
+        let mut runs: BTreeMap<&str, &RunFact> = BTreeMap::new();
+        for event in &self.events {
+            if let Some(Fact::Run(run) | Fact::Rerun(run)) = &event.fact {
+                runs.insert(&event.run, run);
+            }
+        }
+        runs.into_iter().collect()
+    }
+
     /// Whether there are events of a run.
     pub fn holds_run(&self, run: &str) -> bool {
         self.events.iter().any(|event| event.run == run)
@@ -267,13 +278,13 @@ impl Ledger {
     /// Whether an event continues the chain.
     fn ensure_follows(&self, value: &Value, hash: &str) -> Result<(), String> {
         let last = self.events.last().map_or(0, |event| event.seq);
-        if let Some(twin) = self.events.iter().find(|event| event.hash == hash) {
-            return Err(format!("is a copy of event {}", twin.seq));
+        if value["prev"].as_str() == Some(self.head.as_str()) && value["seq"].as_u64() == Some(last + 1) {
+            return Ok(());
         }
-        if value["prev"].as_str() != Some(self.head.as_str()) || value["seq"].as_u64() != Some(last + 1) {
-            return Err(format!("does not follow event {last}: a line before it is missing, edited or out of order"));
+        match self.events.iter().find(|event| event.hash == hash) {
+            Some(twin) => Err(format!("is a copy of event {}", twin.seq)),
+            None => Err(format!("does not follow event {last}: a line before it is missing, edited or out of order")),
         }
-        Ok(())
     }
 
     /// The events that count: of a run that was judged again only those since it was.

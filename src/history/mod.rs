@@ -11,7 +11,7 @@ mod market;
 mod settle;
 
 pub use baseline::{Current, Previous, baseline_state};
-pub use cadence::{Cadence, CadenceEvent};
+pub use cadence::{Cadence, CadenceEvent, Gaps, LATE_MINUTES, NextDue, Rhythm, RunTimes};
 pub use compare::{SeenNow, compare, run_facts};
 pub use facts::{
     Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,

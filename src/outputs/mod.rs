@@ -1,13 +1,17 @@
 //! Views of one report, and the order in which a run leaves them behind. Every step can be repeated: a run that was
 //! killed anywhere ends in the same bytes when it is delivered again, and a delivered run changes nothing.
 
+pub mod index;
 pub mod inspect;
 pub mod issues;
+pub mod job;
 pub mod json;
 pub mod log;
 pub mod names;
+pub mod page;
 pub mod proposals;
 pub mod sessions;
+pub mod status;
 pub mod terminal;
 pub mod text;
 mod view;
@@ -15,6 +19,7 @@ mod view;
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, bail};
+use serde::{Deserialize, Serialize};
 
 use crate::history::{Cadence, Ledger, MarketFile, Settlement, run_facts};
 use crate::store::Store;
@@ -27,8 +32,14 @@ const LEDGER: &str = "ledger.jsonl";
 /// The cadence's name in the reports folder.
 const CADENCE: &str = "cadence.jsonl";
 
-/// The name of a section that is not in the log yet, in the reports folder.
-const PENDING: &str = "pending-section.md";
+/// The name of what a run is about to add to ledger and log, in the reports folder.
+const PENDING: &str = "pending.json";
+
+/// The index's name in the reports folder.
+const INDEX: &str = "README.md";
+
+/// The page's name in the reports folder.
+const PAGE: &str = "index.html";
 
 /// The memory of the market in the reports folder.
 const MARKET: &str = "history/market.json";
@@ -59,54 +70,106 @@ pub struct Delivery<'a> {
     pub repository: Option<&'a str>,
     /// Most new issues per run.
     pub new_per_run: usize,
+    /// What happened since the run before: in the section only, because a cadence speaks of the wall clock.
+    pub since: log::Since<'a>,
 }
 
-/// Writes everything in order: what a killed run left pending, run file, proposals, ledger, files of closed proposals, issue
-/// plan, log last. A run that is older than the newest of the ledger never touches what is open now: one that the ledger
-/// knows writes nothing, one that it does not know is added to history only. What comes back are warnings for people, which
-/// no output holds.
+/// What a run is about to add. From the moment it is on disk the run counts: whoever comes next completes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Pending {
+    /// The run.
+    run: String,
+    /// The lines that the ledger lacks.
+    events: Vec<String>,
+    /// The section.
+    section: String,
+}
+
+/// Writes everything in order: run file, proposals, then what is about to be added, from where on the run counts; ledger,
+/// files of closed proposals, issue plan, log, index and page. A run that is older than the newest of the ledger never
+/// touches what is open now: one that the ledger knows writes nothing, one that it does not know is added to history only.
+/// What comes back are warnings for people, which no output holds.
 pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
     let run = run_id(delivery.report)?;
+    let mut warnings = recover(store)?;
     let (ledger, problems) = read_ledger(store)?;
-    let mut warnings = delivery.settlement.warnings.clone();
+    warnings.extend(delivery.settlement.warnings.iter().cloned());
     warnings.extend(problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
-    finish_pending(&ledger, run, store)?;
     match ledger.newest_run().filter(|newest| *newest > run) {
-        None => warnings.extend(deliver_newest(delivery, store)?),
+        None => warnings.extend(deliver_newest(delivery, &ledger, store)?),
         Some(newest) if ledger.holds_run(run) => {
             warnings.push(format!("run {run} is older than run {newest} and known: nothing was written"));
         }
         Some(newest) => {
             warnings.push(format!("run {run} is older than run {newest}: proposals and issue plan were left alone"));
-            warnings.extend(deliver_history(delivery, store)?);
+            warnings.extend(deliver_history(delivery, &ledger, store)?);
         }
     }
     Ok(warnings)
 }
 
 /// The ordinary case.
-fn deliver_newest(delivery: Delivery<'_>, store: &Store) -> Result<Option<String>> {
+fn deliver_newest(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Option<String>> {
     write_run(delivery, store)?;
-    write_pending(delivery, store)?;
     proposals::write_open(store, &delivery.report.proposals)?;
-    let torn = append_events(delivery, store)?;
+    write_pending(delivery, ledger, store)?;
+    let torn = append_events(delivery, ledger, store)?;
     proposals::remove_others(store, &delivery.settlement.keep)?;
     write_plan(delivery, store)?;
     append_log(delivery, store)?;
+    write_views(delivery, store)?;
     remove_pending(store)?;
     Ok(torn)
 }
 
 /// A run between older ones: its file, its events without proposals, its section.
-fn deliver_history(delivery: Delivery<'_>, store: &Store) -> Result<Option<String>> {
+fn deliver_history(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Option<String>> {
     let nothing = Settlement::default();
     let history = Delivery { settlement: &nothing, ..delivery };
     write_run(history, store)?;
-    write_pending(history, store)?;
-    let torn = append_events(history, store)?;
+    write_pending(history, ledger, store)?;
+    let torn = append_events(history, ledger, store)?;
     append_log(history, store)?;
     remove_pending(store)?;
     Ok(torn)
+}
+
+/// Completes what a killed run was about to add: the rest of its events, then its section. Events that no longer fit the
+/// ledger, because somebody changed it meanwhile, are left out and said. To be called before the ledger is read for judging.
+pub fn recover(store: &Store) -> Result<Vec<String>> {
+    let path = store.in_reports(PENDING);
+    let Some(bytes) = store.read(&path)? else { return Ok(Vec::new()) };
+    let mut said = Vec::new();
+    match serde_json::from_slice::<Pending>(&bytes) {
+        Err(error) => said.push(format!("{} is not readable ({error}) and was dropped", store.shown(&path))),
+        Ok(pending) => {
+            said.extend(complete_events(&pending, store)?);
+            append_section(&pending.run, &pending.section, store)?;
+            said.push(format!("run {} was killed while it wrote; it is complete now", pending.run));
+        }
+    }
+    remove_pending(store)?;
+    Ok(said)
+}
+
+/// Adds the events of a killed run that the ledger lacks.
+fn complete_events(pending: &Pending, store: &Store) -> Result<Option<String>> {
+    let path = store.in_reports(LEDGER);
+    let bytes = store.read(&path)?.unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let held: BTreeSet<&str> = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).collect();
+    let missing: Vec<String> = pending.events.iter().filter(|line| !held.contains(line.as_str())).cloned().collect();
+    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    let events = |text: &str| Ledger::read(LEDGER, text).0.events().len();
+    let follows = missing.first().is_none_or(|line| events(&format!("{whole}{line}\n")) == events(whole) + 1);
+    if !follows {
+        return Ok(Some(format!(
+            "events of run {} no longer fit {} and were left out",
+            pending.run,
+            store.shown(&path)
+        )));
+    }
+    store.append_lines(&path, &missing)
 }
 
 /// The run file. Other inputs under the same id replace it; the ledger says so with `rerun`.
@@ -116,21 +179,29 @@ pub fn write_run(delivery: Delivery<'_>, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// The section, kept aside until it is in the log, so that a run that is killed before is finished by the next one.
-pub fn write_pending(delivery: Delivery<'_>, store: &Store) -> Result<()> {
-    let section = log::render_section(delivery.report, delivery.reports);
-    store.replace(&store.in_reports(PENDING), section.as_bytes())?;
+/// What is about to be added to ledger and log, kept aside until it is there.
+pub fn write_pending(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<()> {
+    let pending = Pending {
+        run: run_id(delivery.report)?.to_owned(),
+        events: missing_events(delivery, ledger),
+        section: section(delivery),
+    };
+    let text = serde_json::to_string(&pending).context("writing what is pending")?;
+    store.replace(&store.in_reports(PENDING), text.as_bytes())?;
     Ok(())
 }
 
 /// The events that the ledger lacks. A sentence comes back when a torn line was moved aside.
-pub fn append_events(delivery: Delivery<'_>, store: &Store) -> Result<Option<String>> {
-    let (ledger, _) = read_ledger(store)?;
+pub fn append_events(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Option<String>> {
+    store.append_lines(&store.in_reports(LEDGER), &missing_events(delivery, ledger))
+}
+
+/// The lines that the ledger lacks.
+fn missing_events(delivery: Delivery<'_>, ledger: &Ledger) -> Vec<String> {
     let report = delivery.report;
     let past = ledger.before(&report.run_id);
     let facts = run_facts(report, &past, delivery.settlement, delivery.settings_digest, delivery.models);
-    let lines = ledger.lines_for(&report.run_id, report.now, &facts);
-    store.append_lines(&store.in_reports(LEDGER), &lines)
+    ledger.lines_for(&report.run_id, report.now, &facts)
 }
 
 /// The issue plan, if a tracker is configured.
@@ -142,27 +213,30 @@ pub fn write_plan(delivery: Delivery<'_>, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// The log section, if no log has it.
-pub fn append_log(delivery: Delivery<'_>, store: &Store) -> Result<()> {
-    let section = log::render_section(delivery.report, delivery.reports);
-    append_section(run_id(delivery.report)?, &section, store)
+/// The section of a delivery.
+pub fn section(delivery: Delivery<'_>) -> String {
+    log::render_section(delivery.report, delivery.reports, delivery.since)
 }
 
-/// Drops the section that was kept aside.
-pub fn remove_pending(store: &Store) -> Result<()> {
-    store.remove(&store.in_reports(PENDING))?;
+/// The log section, if no log has it.
+pub fn append_log(delivery: Delivery<'_>, store: &Store) -> Result<()> {
+    append_section(run_id(delivery.report)?, &section(delivery), store)
+}
+
+/// Index and page: made anew from the report, the ledger and the months that are there.
+pub fn write_views(delivery: Delivery<'_>, store: &Store) -> Result<()> {
+    let (ledger, _) = read_ledger(store)?;
+    let runs = ledger.runs();
+    let index = index::render(delivery.report, &runs, &index::Places::read(store, delivery.reports)?);
+    store.replace(&store.in_reports(INDEX), index.as_bytes())?;
+    store.replace(&store.in_reports(PAGE), page::render(delivery.report, &runs).as_bytes())?;
     Ok(())
 }
 
-/// Puts a section that an earlier run left aside into the log, if the ledger knows that run. Without events the run never
-/// happened, and this run's own section is about to be made again.
-fn finish_pending(ledger: &Ledger, run: &str, store: &Store) -> Result<()> {
-    let Some(bytes) = store.read(&store.in_reports(PENDING))? else { return Ok(()) };
-    let section = String::from_utf8_lossy(&bytes);
-    if let Some(pending) = log::run_of(&section).filter(|pending| *pending != run && ledger.holds_run(pending)) {
-        append_section(pending, &section, store)?;
-    }
-    remove_pending(store)
+/// Drops what was kept aside.
+pub fn remove_pending(store: &Store) -> Result<()> {
+    store.remove(&store.in_reports(PENDING))?;
+    Ok(())
 }
 
 /// Appends a section. The first run of a month moves the finished log beside it first: month file, then a new log; a run
@@ -212,6 +286,13 @@ pub fn read_market(store: &Store) -> Result<(MarketFile, Option<String>)> {
 pub fn keep_market(file: &MarketFile, store: &Store) -> Result<()> {
     store.replace(&store.in_reports(MARKET), file.text().as_bytes())?;
     Ok(())
+}
+
+/// The cadence of a reports folder; lines that do not parse are left out.
+pub fn read_cadence(store: &Store) -> Result<Vec<Cadence>> {
+    let path = store.in_reports(CADENCE);
+    let bytes = store.read(&path)?.unwrap_or_default();
+    Ok(Cadence::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)).0)
 }
 
 /// Notes a start or an end.

@@ -63,6 +63,7 @@ fn row(consumer: &Consumer, fallback: Option<&Consumer>, pools: &PoolFacts<'_>) 
         members: Vec::new(),
         lead: judged.and_then(|judged| judged.lead.clone()),
         checks,
+        chart: crate::verdict::Chart::default(),
     }
 }
 
@@ -198,5 +199,6 @@ pub(super) fn unreadable_categories(reason: &str) -> PoolReport {
         members: Vec::new(),
         lead: None,
         checks: ids.into_iter().map(check).collect(),
+        chart: crate::verdict::Chart::default(),
     }
 }

@@ -27,6 +27,13 @@ pub struct Canonical {
     note: SourceNote,
 }
 
+impl Canonical {
+    /// Definitions and opencode's own consumers.
+    pub fn config(&self) -> &FleetConfig {
+        &self.config
+    }
+}
+
 /// Everything one run read.
 pub struct Gathered {
     /// Definitions and consumers of every file.

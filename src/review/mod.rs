@@ -1,6 +1,7 @@
 //! THE FLOW. Read this first: gather → assemble → judge → compare. It reads sources and the past, decides, and gives a
 //! report; it writes nothing.
 
+mod chart;
 mod consumers;
 mod gates;
 pub mod gather;
@@ -263,6 +264,7 @@ fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) 
         }),
         lead: ring.map(|ring| ring.lead().target.to_string()),
         checks,
+        chart: chart::chart(evidence),
     };
     (report, looks)
 }

@@ -68,6 +68,14 @@ impl Change {
             Self::Test(_) => None,
         }
     }
+
+    /// One sentence for a person.
+    pub fn human(&self) -> &str {
+        match self {
+            Self::Config(change) => &change.human,
+            Self::Test(plan) => &plan.human,
+        }
+    }
 }
 
 /// A config change: operations and patch say the same thing.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Proposal, Sentence, Unit, Verdict};
+use super::{Chart, Finding, Proposal, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, PoolId, SourceNote, Tier};
 
 /// How an outcome relates to the previous run (SARIF's words).
@@ -111,6 +111,8 @@ pub struct PoolReport {
     pub lead: Option<String>,
     /// The checks, in registry order.
     pub checks: Vec<CheckReport>,
+    /// The numbers behind its pictures; empty for a category.
+    pub chart: Chart,
 }
 
 /// Outcomes by baseline state.

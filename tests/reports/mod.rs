@@ -8,7 +8,7 @@ use pool_review::history::{Fate, Ledger, ProposalFact, Settlement, compare, sett
 use pool_review::outputs::{self, Delivery};
 use pool_review::store::Store;
 use pool_review::verdict::{
-    Baseline, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport, Proposal,
+    Baseline, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport, Proposal,
     ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
 };
 use pool_review::vocabulary::{CheckId, Digest, Place, PoolId, SourceId, SourceNote, SourceState, Tier};
@@ -60,6 +60,7 @@ pub(crate) fn pool(id: &str) -> PoolReport {
         members: vec![("acme/mid".to_owned(), 0.75), ("zeta/low#high".to_owned(), 0.25)],
         lead: Some("acme/mid".to_owned()),
         checks: CHECKS.map(aligned).to_vec(),
+        chart: Chart::default(),
     }
 }
 
@@ -264,6 +265,7 @@ pub(crate) fn delivery<'a>(
         reports: "reports",
         repository: Some("fleet/models"),
         new_per_run: 3,
+        since: outputs::log::Since::default(),
     }
 }
 

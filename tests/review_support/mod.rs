@@ -57,7 +57,11 @@ impl Desk {
     /// Run file, log section and terminal.
     #[expect(clippy::unused_self, reason = "reads as what it does: the desk renders")]
     pub(crate) fn render(&self, report: &Report) -> [String; 3] {
-        [json::run_json(report), log::render_section(report, "reports"), terminal::render(report, false)]
+        [
+            json::run_json(report),
+            log::render_section(report, "reports", log::Since::default()),
+            terminal::render(report, false),
+        ]
     }
 }
 

@@ -6,13 +6,14 @@ mod shape;
 use serde_json::{Value, json};
 
 use shape::{
-    CheckV1, FindingV1, IntentV1, LimitV1, MeasuredV1, MemberV1, NumberV1, PlaceV1, PoolV1, ProposalV1, RejectV1,
-    RunV1, SourceV1, UnmatchedV1,
+    ChartV1, CheckV1, FindingV1, IntentV1, LimitV1, MeasuredV1, MemberV1, NumberV1, PlaceV1, PoolV1, ProposalV1,
+    RejectV1, RunV1, SourceV1, UnmatchedV1, WindowV1,
 };
 
 use super::view::limit_place;
 use crate::verdict::{
-    Baseline, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Subject, Verdict,
+    Baseline, Chart, ChartWindow, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Subject,
+    Verdict,
 };
 use crate::vocabulary::{Place, SourceNote, SourceState};
 
@@ -112,7 +113,27 @@ fn pool<'a>(pool: &'a PoolReport, report: &'a Report) -> PoolV1<'a> {
         lead: pool.lead.as_deref(),
         members: pool.members.iter().map(|(target, share)| MemberV1 { target, share: finite(*share) }).collect(),
         checks: pool.checks.iter().map(|one| check(one, report)).collect(),
+        chart: chart(&pool.chart),
     }
+}
+
+/// The twin of what the pictures show.
+fn chart(chart: &Chart) -> ChartV1<'_> {
+    ChartV1 {
+        points: &chart.points,
+        more_candidates: chart.more_candidates,
+        speeds: &chart.speeds,
+        speed_floor: chart.speed_floor,
+        bill_ceiling: chart.bill_ceiling,
+        windows: chart.windows.iter().map(window).collect(),
+    }
+}
+
+/// The twin of a window.
+fn window(window: &ChartWindow) -> WindowV1<'_> {
+    let ChartWindow { id, members, class, length_h, resets_at, used, price, age_h, remarks } = window;
+    let (length_h, resets_at, used, price, age_h) = (*length_h, resets_at.map(instant), *used, *price, *age_h);
+    WindowV1 { id, members, class, length_h, resets_at, used, price, age_h, remarks }
 }
 
 /// The twin of a check.

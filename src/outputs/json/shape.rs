@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::verdict::{Baseline, Counts, Verdict};
+use crate::verdict::{Baseline, ChartPoint, ChartSpeed, Counts, Verdict};
 
 /// The whole run.
 #[derive(Serialize)]
@@ -116,6 +116,8 @@ pub(super) struct PoolV1<'a> {
     pub(super) members: Vec<MemberV1<'a>>,
     /// Its checks.
     pub(super) checks: Vec<CheckV1<'a>>,
+    /// The numbers behind its pictures.
+    pub(super) chart: ChartV1<'a>,
 }
 
 /// One member.
@@ -291,4 +293,44 @@ pub(super) struct UnmatchedV1<'a> {
     pub(super) id: &'a str,
     /// The nearest known one, never used.
     pub(super) suggestion: Option<&'a str>,
+}
+
+/// The numbers behind the pictures of a pool.
+#[derive(Serialize)]
+pub(super) struct ChartV1<'a> {
+    /// Members and candidates on price and quality.
+    pub(super) points: &'a [ChartPoint],
+    /// Candidates that are not listed.
+    pub(super) more_candidates: usize,
+    /// Members by speed.
+    pub(super) speeds: &'a [ChartSpeed],
+    /// The slowest output accepted.
+    pub(super) speed_floor: Option<f64>,
+    /// The dearest bill accepted.
+    pub(super) bill_ceiling: Option<f64>,
+    /// Windows that bind members.
+    pub(super) windows: Vec<WindowV1<'a>>,
+}
+
+/// One window.
+#[derive(Serialize)]
+pub(super) struct WindowV1<'a> {
+    /// `home/window`.
+    pub(super) id: &'a str,
+    /// Members it binds.
+    pub(super) members: &'a [String],
+    /// What the reading is worth.
+    pub(super) class: &'a str,
+    /// Hours of a cycle.
+    pub(super) length_h: Option<f64>,
+    /// When it resets.
+    pub(super) resets_at: Option<String>,
+    /// Smallest and largest used fraction.
+    pub(super) used: Option<(f64, f64)>,
+    /// Smallest and largest scarcity price.
+    pub(super) price: Option<(f64, f64)>,
+    /// Hours since the reading.
+    pub(super) age_h: Option<f64>,
+    /// Remarks.
+    pub(super) remarks: &'a [String],
 }

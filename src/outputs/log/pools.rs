@@ -14,13 +14,42 @@ const MOST_MEMBERS: usize = 8;
 
 /// Whether a pool can be folded away: aligned, and unmoved or seen by the first run of all.
 fn is_quiet(pool: &PoolReport, report: &Report) -> bool {
-    let is_still = pool.state == Baseline::Unchanged || report.previous_run.is_none();
-    pool.verdict == Verdict::Aligned && is_still
+    pool.verdict == Verdict::Aligned && (is_still(pool) || report.previous_run.is_none())
+}
+
+/// Whether neither a pool nor one of its checks moved since the run before.
+fn is_still(pool: &PoolReport) -> bool {
+    pool.state == Baseline::Unchanged && pool.checks.iter().all(|check| check.state == Baseline::Unchanged)
+}
+
+/// Pools that need someone as they did before, one row per check that carries the verdict: the block stands in the section of
+/// the run where it began.
+pub(super) fn carried(context: Context<'_>) -> Option<String> {
+    let report = context.report;
+    let all: Vec<&PoolReport> =
+        pools_of(report).filter(|pool| pool.verdict != Verdict::Aligned && is_still(pool)).collect();
+    let rows = all.iter().flat_map(|pool| {
+        let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
+        carrying.map(move |check| {
+            let [id, verdict, now, measured, limit, n, since] =
+                <[String; 7]>::try_from(check_row(pool, check)).expect("a row of a check has seven cells");
+            let finding = head(check);
+            let code = finding.map_or_else(String::new, |finding| format!("`{}` ", finding.code));
+            let proposal = finding.and_then(|finding| report.proposals.iter().find(|one| answers(one, finding)));
+            let proposal = proposal.map_or(NOTHING.to_owned(), |proposal| proposal_link(context, proposal));
+            vec![name(pool.id.as_str()), id, verdict, code + &now, measured, limit, n, proposal, since]
+        })
+    });
+    let heads = ["Pool", "Check", "Verdict", "Now → proposed", "Measured", "Limit", "n", "Proposal", "Since"];
+    let table = table(&heads, "|:--|:--|:--|:--|--:|--:|--:|:--|:--|", rows);
+    let count = counted(all.len(), "pool needs", "pools need");
+    (!all.is_empty()).then(|| format!("### Carried: {count} someone as before\n\n{table}"))
 }
 
 /// The blocks of pools that moved or need someone.
 pub(super) fn open_blocks(context: Context<'_>) -> Vec<String> {
-    pools_of(context.report).filter(|pool| !is_quiet(pool, context.report)).map(|pool| block(context, pool)).collect()
+    let is_open = |pool: &&PoolReport| !is_quiet(pool, context.report) && !is_still(pool);
+    pools_of(context.report).filter(is_open).map(|pool| block(context, pool)).collect()
 }
 
 /// One pool: anchor, heading, marker, members, checks, words, numbers.
@@ -237,27 +266,43 @@ fn value(number: &Number) -> String {
     number.value.filter(|value| value.is_finite()).map_or("unknown".to_owned(), |value| number.unit.show(value))
 }
 
-/// Aligned pools without a move, folded, still with their numbers.
+/// Aligned pools without a move, folded, still with a number of each check. Limits and words stand in the section of the run
+/// since which they hold; the first run of all has them here.
 pub(super) fn folded(report: &Report) -> Option<String> {
     let quiet: Vec<_> = pools_of(report).filter(|pool| is_quiet(pool, report)).collect();
     if quiet.is_empty() {
         return None;
     }
+    let is_first = report.previous_run.is_none();
     let mut heads = vec!["Pool"];
     let mut checks: Vec<_> = quiet.iter().flat_map(|pool| &pool.checks).map(|check| check.check).collect();
     checks.sort();
     checks.dedup();
     heads.extend(checks.iter().map(|check| check.as_str()));
+    if !is_first {
+        heads.push("Since");
+    }
+    let shown = if is_first { folded_cell } else { short_cell };
     let row = |pool: &&PoolReport| {
-        let cell = |id| pool.checks.iter().find(|check| check.check == id).map_or(NOTHING.to_owned(), folded_cell);
+        let cell = |id| pool.checks.iter().find(|check| check.check == id).map_or(NOTHING.to_owned(), shown);
         let mut cells = vec![name(pool.id.as_str())];
         cells.extend(checks.iter().copied().map(cell));
+        cells.extend((!is_first).then(|| pool.since.clone()));
         cells
     };
-    let since = report.previous_run.as_ref().map_or(String::new(), |run| format!(", no change since run {run}"));
+    let since = report.previous_run.as_ref().map_or(String::new(), |run| {
+        format!(", no change since run {run}; limits and words stand in the run of the last column")
+    });
     let summary = format!("{} aligned{since}", counted(quiet.len(), "pool", "pools"));
     let rule = format!("|{}", ":--|".repeat(heads.len()));
     Some(fold(&summary, &table(&heads, &rule, quiet.iter().map(row))))
+}
+
+/// The first number of an aligned check with its observations.
+fn short_cell(check: &CheckReport) -> String {
+    let number = check.numbers.iter().find(|number| number.value.is_some_and(f64::is_finite));
+    let n = |number: &Number| number.n.map_or(String::new(), |n| format!(" (n {n})"));
+    number.map_or(check.verdict.to_string(), |number| value(number) + &n(number))
 }
 
 /// A check's verdict with its numbers.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::parse::{run_anchor, run_marker};
 use super::{pools, tables};
+use crate::history::RunFact;
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{categories, counted, minute, pools as pools_of, tally};
 use crate::verdict::{PoolReport, Report};
@@ -70,23 +71,35 @@ impl Context<'_> {
     }
 }
 
-/// The section of a run: anchor, heading, headline, sources, one open block per pool that moved or needs someone, the
-/// rest folded. `reports` is the reports folder relative to the repository root.
-pub fn render_section(report: &Report, reports: &str) -> String {
-    let draft = |detail: Detail| draft(Context { report, reports, detail });
+/// What a section says of the time since the run before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Since<'a> {
+    /// What the cadence has to say of runs that were due.
+    pub cadence: &'a [String],
+    /// What the run before said.
+    pub before: Option<&'a RunFact>,
+}
+
+/// The section of a run: anchor, heading, headline, sources, one open block per pool that moved, one row per pool that needs
+/// someone as before, the rest folded. `reports` is the reports folder relative to the repository root.
+pub fn render_section(report: &Report, reports: &str, since: Since<'_>) -> String {
+    let draft = |detail: Detail| draft(Context { report, reports, detail }, since);
     let fits = |text: &String| text.len() <= MOST_BYTES && text.lines().count() <= MOST_LINES;
     let [most @ .., least] = DETAILS;
     most.into_iter().map(draft).find(fits).unwrap_or_else(|| draft(least))
 }
 
 /// The section at one level of detail: parts with a blank line between them.
-fn draft(context: Context<'_>) -> String {
+fn draft(context: Context<'_>, since: Since<'_>) -> String {
     let mut parts = vec![heading(context.report)];
     parts.extend(frozen(context.report));
     parts.push(headline(context.report));
+    parts.extend(tables::moved(context.report, since.before));
+    parts.extend(tables::cadence(since.cadence));
     parts.extend(tables::remarks(context.report));
     parts.push(tables::sources(context.report));
     parts.extend(pools::open_blocks(context));
+    parts.extend(pools::carried(context));
     parts.extend(pools::folded(context.report));
     parts.extend(pools::categories(context));
     parts.extend(tables::proposals(context));

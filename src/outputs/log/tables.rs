@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::section::Context;
+use crate::history::RunFact;
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{NOTHING, minute};
-use crate::verdict::{Proposal, Report};
+use crate::verdict::{Baseline, PoolReport, Proposal, Report};
 use crate::vocabulary::{SourceNote, SourceState};
 
 /// Most names of one source in the list of what was not matched; the run file has them all.
 const MOST_UNMATCHED: usize = 40;
+
+/// The same where no outcome moved since the run before.
+const FEW_UNMATCHED: usize = 5;
 
 /// Rows under a heading row.
 pub(super) fn table(heads: &[&str], rule: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
@@ -70,6 +74,31 @@ pub(super) fn remarks(report: &Report) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+/// Pools and categories whose verdict is another than in the run before.
+pub(super) fn moved(report: &Report, before: Option<&RunFact>) -> Option<String> {
+    let before = before?;
+    let line = |pool: &PoolReport| {
+        let was = before.verdicts.get(pool.id.as_str()).map(|pool| pool.verdict);
+        let name = text::name(pool.id.as_str(), Place::Markdown);
+        match was {
+            Some(was) if was == pool.verdict => None,
+            Some(was) => Some(format!("- {name}: {was} → {}", pool.verdict)),
+            None => Some(format!("- {name}: not there before → {}", pool.verdict)),
+        }
+    };
+    let gone =
+        before.verdicts.iter().filter(|(id, _)| !report.pools.iter().any(|pool| pool.id.as_str() == id.as_str()));
+    let gone = gone.map(|(id, was)| format!("- {}: {} → not there", text::name(id, Place::Markdown), was.verdict));
+    let lines: Vec<String> = report.pools.iter().filter_map(line).chain(gone).collect();
+    (!lines.is_empty()).then(|| format!("Verdicts that moved:\n\n{}", lines.join("\n")))
+}
+
+/// Runs that were missed, late or killed since the run before.
+pub(super) fn cadence(said: &[String]) -> Option<String> {
+    let lines: Vec<_> = said.iter().map(|line| format!("- {}", text::own(line, Place::Markdown))).collect();
+    (!lines.is_empty()).then(|| format!("Cadence since the run before:\n\n{}", lines.join("\n")))
+}
+
 /// The link of a proposal, by the first digits of its fingerprint.
 pub(super) fn proposal_link(context: Context<'_>, proposal: &Proposal) -> String {
     let short = proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint);
@@ -90,13 +119,20 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
         ]
     };
     let heads = ["Proposal", "State", "Revision", "Kind", "Pool", "Title"];
-    let proposals = &context.report.proposals;
-    let table = table(&heads, "|:--|:--|--:|:--|:--|:--|", proposals.iter().map(row));
-    (!proposals.is_empty()).then(|| format!("### Proposals open after this run\n\n{table}"))
+    let (carried, moved): (Vec<&Proposal>, Vec<&Proposal>) =
+        context.report.proposals.iter().partition(|proposal| proposal.baseline_state == Baseline::Unchanged.as_str());
+    let table = (!moved.is_empty()).then(|| table(&heads, "|:--|:--|--:|:--|:--|:--|", moved.into_iter().map(row)));
+    let links: Vec<String> = carried.into_iter().map(|proposal| proposal_link(context, proposal)).collect();
+    let carried = (!links.is_empty()).then(|| format!("Carried, unchanged: {}", links.join(", ")));
+    let parts: Vec<String> = table.into_iter().chain(carried).collect();
+    (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
 
 /// Names that matched nothing, by source; suggestions are shown and never used.
 pub(super) fn unmatched(report: &Report) -> Option<String> {
+    let counts = report.counts;
+    let is_still = report.previous_run.is_some() && counts.new + counts.updated + counts.absent == 0;
+    let most = if is_still { FEW_UNMATCHED } else { MOST_UNMATCHED };
     let mut by_source: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (source, id, suggestion) in &report.unmatched {
         let id = text::name(id, Place::Markdown);
@@ -104,8 +140,8 @@ pub(super) fn unmatched(report: &Report) -> Option<String> {
         by_source.entry(source).or_default().push(suggestion.as_ref().map_or_else(|| id.clone(), like));
     }
     let line = |(source, mut names): (&str, Vec<String>)| {
-        let more = names.len().saturating_sub(MOST_UNMATCHED);
-        names.truncate(MOST_UNMATCHED);
+        let more = names.len().saturating_sub(most);
+        names.truncate(most);
         if more > 0 {
             names.push(format!("and {more} more in the run file"));
         }

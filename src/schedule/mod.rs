@@ -3,6 +3,8 @@
 //! The expression is evaluated in local wall-clock time without a zone, and each tick is then mapped to an instant: a tick
 //! inside the spring gap is due at the first instant after it, a tick that the clock shows twice is due the first time only.
 
+pub mod watch;
+
 use anyhow::{Context as _, bail, ensure};
 use chrono::{DateTime, Duration, NaiveDateTime, TimeZone as _, Timelike as _, Utc};
 use chrono_tz::Tz;
@@ -14,6 +16,10 @@ pub struct Schedule {
     zone: Tz,
     /// One expression, or two of which either may be due.
     ticks: Vec<cron::Schedule>,
+    /// The five fields: as written when they begin with a star, else as lists of numbers.
+    written: [String; 5],
+    /// The values of the five fields.
+    values: [Vec<u32>; 5],
     /// What is odd about the expression.
     warnings: Vec<String>,
 }
@@ -62,6 +68,8 @@ struct Field {
     values: Vec<u32>,
     /// Whether it begins with `*`: then Vixie cron joins day of month and weekday by AND.
     is_star: bool,
+    /// The text, where it is `*` or a step over everything.
+    written: Option<String>,
 }
 
 impl Schedule {
@@ -91,9 +99,26 @@ impl Schedule {
                 text.parse().with_context(|| format!("schedule {expression:?}"))
             })
             .collect::<anyhow::Result<Vec<_>>>()?;
-        let schedule = Self { zone, ticks, warnings };
+        let written = fields.each_ref().map(|field| field.written.clone().unwrap_or_else(|| list(&field.values)));
+        let values = fields.map(|field| field.values);
+        let schedule = Self { zone, ticks, written, values, warnings };
         ensure!(schedule.next_tick(DateTime::UNIX_EPOCH.naive_utc()).is_some(), "schedule {expression:?} is never due");
         Ok(schedule)
+    }
+
+    /// The five fields for another reader of cron expressions: no names, no ranges, Sunday is 0.
+    pub fn fields(&self) -> [String; 5] {
+        self.written.clone()
+    }
+
+    /// The values of the five fields: minutes, hours, days of the month, months, weekdays from Sunday 0.
+    pub fn values(&self) -> [&[u32]; 5] {
+        self.values.each_ref().map(Vec::as_slice)
+    }
+
+    /// Whether day of month and weekday are both restricted, so that either may be due.
+    pub fn is_either_day(&self) -> bool {
+        self.ticks.len() > 1
     }
 
     /// What is odd about the expression, each a sentence; empty when nothing is.
@@ -174,7 +199,8 @@ impl FieldKind {
         }
         values.sort_unstable();
         values.dedup();
-        Ok(Field { values, is_star: text.starts_with('*') })
+        let is_step = text == "*" || text.strip_prefix("*/").is_some_and(|step| !step.contains(','));
+        Ok(Field { values, is_star: text.starts_with('*'), written: is_step.then(|| text.to_owned()) })
     }
 
     /// The values of one value, range or step.

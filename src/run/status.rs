@@ -1,0 +1,182 @@
+//! `status`: reads what runs left behind, without taking their lock.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
+
+use super::{Answer, Surroundings, schedule};
+use crate::cli::{Cli, ExitCode, Failure, Format, StatusArgs};
+use crate::history::{Cadence, LATE_MINUTES, Rhythm};
+use crate::outputs::status::{self, LastRun, RunLine, SCHEMA, SourceAge, Status};
+use crate::schedule::Schedule;
+use crate::settings::Settings;
+use crate::store::{Store, lock_owner, look};
+
+/// Most runs that are listed.
+const MOST_RUNS: usize = 10;
+
+/// How far back missed reviews are counted.
+const LOOK_BACK: TimeDelta = TimeDelta::days(7);
+
+/// Says how the job lives.
+pub(super) fn run(cli: &Cli, args: &StatusArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let settings = Settings::load(&cli.workspace, &args.file.instructions).map_err(Failure::Unusable)?;
+    let schedule = schedule(&settings).map_err(Failure::Unusable)?;
+    let now = cli.now.unwrap_or_else(around.clock);
+    let status = read(cli, &settings, &schedule, now).map_err(Failure::Failed)?;
+    if args.prometheus {
+        let store = Store::open(&cli.workspace, &settings.reports, &settings.log).map_err(Failure::Failed)?;
+        let path = store.in_reports("metrics.prom");
+        store.replace(&path, status::prometheus(&status).as_bytes()).map_err(Failure::Failed)?;
+    }
+    let text = match (cli.quiet, cli.format) {
+        (true, _) => String::new(),
+        (false, Format::Human | Format::Csv) => status::human(&status),
+        (false, Format::Json) => status::json(&status),
+    };
+    let is_bad = args.check && !status.problems.is_empty();
+    let code = if is_bad { ExitCode::Failed } else { ExitCode::Finished };
+    Ok(Answer { text, warnings: Vec::new(), code })
+}
+
+/// Reads cadence and last run.
+fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>) -> Result<Status> {
+    let reports = cli.workspace.join(&settings.reports);
+    let rhythm = rhythm(&reports)?;
+    let next_due = |due: DateTime<Utc>| schedule.next_after(due);
+    let from = rhythm.runs.first().map_or(now, |first| first.started).max(now - LOOK_BACK);
+    let gaps = rhythm.gaps(from, now, &next_due);
+    let is_running = rhythm.runs.last().is_some_and(|last| last.ended.is_none()) && is_owner_alive(&reports);
+    let mut counted = rhythm.clone();
+    if is_running {
+        counted.runs.pop();
+    }
+    let last = last_run(&reports, &rhythm)?;
+    let sources = last.as_ref().map_or_else(Vec::new, |file| sources(file, now));
+    let skipped = rhythm.runs.len().saturating_sub(MOST_RUNS);
+    let lines = rhythm.runs.iter().skip(skipped).map(|run| RunLine {
+        run: run.run.clone(),
+        started: run.started,
+        duration_ms: run.duration_ms,
+        exit: run.exit,
+    });
+    let mut status = Status {
+        schema: SCHEMA,
+        now,
+        schedule: settings.schedule.clone(),
+        timezone: settings.timezone.to_string(),
+        is_running,
+        runs: lines.collect(),
+        failures_in_a_row: counted.failures_in_a_row(),
+        missed: gaps.missed,
+        late: gaps.late.iter().map(|(due, _)| *due).collect(),
+        next_due: schedule.next_after(now),
+        last: last.as_ref().map(said),
+        sources,
+        problems: Vec::new(),
+        remedies: Vec::new(),
+    };
+    diagnose(&mut status, cli, &rhythm, schedule);
+    Ok(status)
+}
+
+/// The runs that the reports folder knows.
+pub(super) fn rhythm(reports: &Path) -> Result<Rhythm> {
+    let bytes = look(&reports.join("cadence.jsonl"))?.unwrap_or_default();
+    Ok(Rhythm::of(&Cadence::read("cadence.jsonl", &String::from_utf8_lossy(&bytes)).0))
+}
+
+/// Whether the process in the lock is still there. Where processes cannot be looked up it is believed.
+fn is_owner_alive(reports: &Path) -> bool {
+    let is_alive = |pid: u32| !Path::new("/proc/self").exists() || Path::new(&format!("/proc/{pid}")).exists();
+    lock_owner(reports).is_some_and(is_alive)
+}
+
+/// The run file of the last run that did its work.
+fn last_run(reports: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
+    let Some(last) = rhythm.last_success().filter(|last| last.run.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    else {
+        return Ok(None);
+    };
+    let path = reports.join(format!("runs/{}.json", last.run));
+    let Some(bytes) = look(&path)? else { return Ok(None) };
+    Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
+}
+
+/// What a run file says in short.
+fn said(file: &Value) -> LastRun {
+    let tally = file["tally"].as_object().into_iter().flatten();
+    let tally: BTreeMap<String, u64> =
+        tally.filter_map(|(word, count)| Some((word.clone(), count.as_u64()?))).collect();
+    let open_proposals = file["proposals"].as_array().map_or(0, Vec::len);
+    LastRun {
+        run: file["run_id"].as_str().unwrap_or_default().to_owned(),
+        now: instant(&file["now"]).unwrap_or_default(),
+        outcome: LastRun::outcome(&tally, open_proposals),
+        tally,
+        open_proposals,
+    }
+}
+
+/// An instant of a run file.
+fn instant(value: &Value) -> Option<DateTime<Utc>> {
+    value.as_str()?.parse().ok()
+}
+
+/// The sources of a run file with the age they have by now. A frozen clock stands still.
+fn sources(file: &Value, now: DateTime<Utc>) -> Vec<SourceAge> {
+    let is_frozen = file["is_frozen"].as_bool().unwrap_or(false);
+    #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
+    let since = instant(&file["now"]).filter(|_| !is_frozen).map_or(0.0, |at| (now - at).num_seconds() as f64 / 3600.0);
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let one = |source: &Value| SourceAge {
+        source: word(&source["source"]),
+        state: word(&source["state"]),
+        age_hours: source["age_hours"].as_f64().map(|age| age + since.max(0.0)),
+        max_age_hours: source["max_age_hours"].as_f64(),
+    };
+    file["sources"].as_array().into_iter().flatten().map(one).collect()
+}
+
+/// Says what is wrong and what to do.
+fn diagnose(status: &mut Status, cli: &Cli, rhythm: &Rhythm, schedule: &Schedule) {
+    let at = |at: DateTime<Utc>| at.format("%Y-%m-%d %H:%MZ").to_string();
+    let now = status.now;
+    let mut problems = Vec::new();
+    match rhythm.last_start() {
+        None => problems.push("no review has run yet".to_owned()),
+        Some(last) => {
+            let due = schedule.next_after(last).filter(|due| now - *due > TimeDelta::minutes(LATE_MINUTES));
+            let due = due.filter(|_| !status.is_running);
+            problems.extend(
+                due.map(|due| format!("the review due {} has not started; the last began {}", at(due), at(last))),
+            );
+        }
+    }
+    if status.failures_in_a_row > 0 {
+        let last = rhythm.runs.iter().rev().find(|run| !run.is_success());
+        let how =
+            last.and_then(|run| run.exit).map_or("was killed".to_owned(), |exit| format!("ended with exit {exit}"));
+        problems.push(format!("failures in a row: {}; the last run {how}", status.failures_in_a_row));
+    }
+    let stale: Vec<&str> =
+        status.sources.iter().filter(|source| source.is_stale()).map(|source| source.source.as_str()).collect();
+    if !stale.is_empty() {
+        problems.push(format!("stale sources: {}", stale.join(", ")));
+        status
+            .remedies
+            .push("bring newer files for the stale sources; instructions/data says where each comes from".to_owned());
+    }
+    if problems.iter().any(|problem| !problem.starts_with("stale")) {
+        let workspace = cli.workspace.display();
+        status.remedies.insert(0, format!("to re-arm, run one now: pool-review --workspace {workspace} review"));
+        status.remedies.insert(
+            1,
+            "then look at what starts it: pool-review schedule crontab (or systemd, …) prints the unit".to_owned(),
+        );
+    }
+    status.problems = problems;
+}
