@@ -290,7 +290,7 @@ fn read_back(section: &str) -> Vec<(String, Vec<String>)> {
     for node in parse_document(&arena, section, &options()).children() {
         match &node.data.borrow().value {
             NodeValue::Heading(_) => pool = flat(node),
-            NodeValue::Table(_) if pool.contains(" · ") && !pool.contains("run ") => {
+            NodeValue::Table(_) if node.first_child().is_some_and(|head| flat(head).starts_with("CheckVerdict")) => {
                 rows.extend(node.children().skip(1).map(|row| (pool.clone(), row.children().map(flat).collect())));
             }
             _ => {}

@@ -22,6 +22,14 @@ fn is_still(pool: &PoolReport) -> bool {
     pool.state == Baseline::Unchanged && pool.checks.iter().all(|check| check.state == Baseline::Unchanged)
 }
 
+/// Whether a proposal is named in a row of the carried pools already.
+pub(super) fn is_carried(context: Context<'_>, proposal: &Proposal) -> bool {
+    let pools = pools_of(context.report).filter(|pool| pool.verdict != Verdict::Aligned && is_still(pool));
+    let mut carrying =
+        pools.flat_map(|pool| pool.checks.iter().filter(|check| check.verdict == pool.verdict)).filter_map(head);
+    carrying.any(|finding| answers(proposal, finding))
+}
+
 /// Pools that need someone as they did before, one row per check that carries the verdict: the block stands in the section of
 /// the run where it began.
 pub(super) fn carried(context: Context<'_>) -> Option<String> {
@@ -279,20 +287,14 @@ pub(super) fn folded(report: &Report) -> Option<String> {
     checks.sort();
     checks.dedup();
     heads.extend(checks.iter().map(|check| check.as_str()));
-    if !is_first {
-        heads.push("Since");
-    }
     let shown = if is_first { folded_cell } else { short_cell };
     let row = |pool: &&PoolReport| {
         let cell = |id| pool.checks.iter().find(|check| check.check == id).map_or(NOTHING.to_owned(), shown);
         let mut cells = vec![name(pool.id.as_str())];
         cells.extend(checks.iter().copied().map(cell));
-        cells.extend((!is_first).then(|| pool.since.clone()));
         cells
     };
-    let since = report.previous_run.as_ref().map_or(String::new(), |run| {
-        format!(", no change since run {run}; limits and words stand in the run of the last column")
-    });
+    let since = report.previous_run.as_ref().map_or(String::new(), |run| format!(", no change since run {run}"));
     let summary = format!("{} aligned{since}", counted(quiet.len(), "pool", "pools"));
     let rule = format!("|{}", ":--|".repeat(heads.len()));
     Some(fold(&summary, &table(&heads, &rule, quiet.iter().map(row))))

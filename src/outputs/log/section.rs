@@ -19,6 +19,9 @@ const MOST_BYTES: usize = 20_000;
 const LIMITS: &str = "What this does not show: cause (routers and people choose who gets which task), what a plan costs in \
                       cash (prices are list prices), how a market index would rank on this fleet's own work.";
 
+/// The same in a section in which nothing moved.
+const LIMITS_SHORT: &str = "What this does not show: cause, what a plan costs in cash, how a market index would rank on this fleet's own work.";
+
 /// How the numbers behind a verdict are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
@@ -168,7 +171,7 @@ fn footer(context: Context<'_>) -> String {
         let version = text::name(version, Place::Markdown);
         format!("Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v{version})")
     }));
-    lines.push(LIMITS.to_owned());
+    lines.push(if tables::is_still(report) { LIMITS_SHORT } else { LIMITS }.to_owned());
     lines.join("\n\n")
 }
 

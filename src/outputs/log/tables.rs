@@ -12,9 +12,6 @@ use crate::vocabulary::{SourceNote, SourceState};
 /// Most names of one source in the list of what was not matched; the run file has them all.
 const MOST_UNMATCHED: usize = 40;
 
-/// The same where no outcome moved since the run before.
-const FEW_UNMATCHED: usize = 5;
-
 /// Rows under a heading row.
 pub(super) fn table(heads: &[&str], rule: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut lines = vec![format!("| {} |", heads.join(" | ")), rule.to_owned()];
@@ -27,16 +24,37 @@ pub(super) fn fold(summary: &str, body: &str) -> String {
     format!("<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>")
 }
 
-/// What the judgement rests on.
+/// Whether no outcome moved since the run before: then a section says in a line what the run file says in full.
+pub(super) fn is_still(report: &Report) -> bool {
+    let counts = report.counts;
+    report.previous_run.is_some() && counts.new + counts.updated + counts.absent == 0
+}
+
+/// What the judgement rests on. Where nothing moved, sources that are fresh share a line with their ages.
 pub(super) fn sources(report: &Report) -> String {
     let heads = ["Source", "State", "As of", "Age h", "Max age h", "Rows", "Used", "Rejected", "Digest"];
-    let rows = report.sources.iter().map(|note| source_row(note, report));
-    let mut parts = vec![table(&heads, "|:--|:--|:--|--:|--:|--:|--:|--:|:--|", rows)];
+    let is_short = |note: &SourceNote| is_still(report) && note.rejected == 0 && note.is_usable();
+    let (short, long): (Vec<&SourceNote>, Vec<&SourceNote>) = report.sources.iter().partition(|note| is_short(note));
+    let mut parts = Vec::new();
+    if !long.is_empty() || short.is_empty() {
+        let rows = long.into_iter().map(|note| source_row(note, report));
+        parts.push(table(&heads, "|:--|:--|:--|--:|--:|--:|--:|--:|:--|", rows));
+    }
+    let ages: Vec<String> = short.iter().map(|note| short_age(note, report)).collect();
+    if !ages.is_empty() {
+        parts.push(format!("Fresh, age of at most: {}", ages.join(", ")));
+    }
     let remarks: Vec<_> = report.sources.iter().filter(|note| !note.remarks.is_empty()).map(source_remarks).collect();
     if !remarks.is_empty() {
         parts.push(remarks.join("\n"));
     }
     parts.join("\n\n")
+}
+
+/// A fresh source with its age and the age from which on it is stale.
+fn short_age(note: &SourceNote, report: &Report) -> String {
+    let hours = |hours: Option<f64>| hours.map_or(NOTHING.to_owned(), |hours| format!("{hours:.1}"));
+    format!("{} {} of {} h", note.source, hours(note.age_hours(report.now)), hours(note.max_age_hours))
 }
 
 /// Further facts about one source.
@@ -122,7 +140,8 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     let (carried, moved): (Vec<&Proposal>, Vec<&Proposal>) =
         context.report.proposals.iter().partition(|proposal| proposal.baseline_state == Baseline::Unchanged.as_str());
     let table = (!moved.is_empty()).then(|| table(&heads, "|:--|:--|--:|:--|:--|:--|", moved.into_iter().map(row)));
-    let links: Vec<String> = carried.into_iter().map(|proposal| proposal_link(context, proposal)).collect();
+    let carried = carried.into_iter().filter(|proposal| !super::pools::is_carried(context, proposal));
+    let links: Vec<String> = carried.map(|proposal| proposal_link(context, proposal)).collect();
     let carried = (!links.is_empty()).then(|| format!("Carried, unchanged: {}", links.join(", ")));
     let parts: Vec<String> = table.into_iter().chain(carried).collect();
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
@@ -130,9 +149,7 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
 
 /// Names that matched nothing, by source; suggestions are shown and never used.
 pub(super) fn unmatched(report: &Report) -> Option<String> {
-    let counts = report.counts;
-    let is_still = report.previous_run.is_some() && counts.new + counts.updated + counts.absent == 0;
-    let most = if is_still { FEW_UNMATCHED } else { MOST_UNMATCHED };
+    let is_still = is_still(report);
     let mut by_source: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (source, id, suggestion) in &report.unmatched {
         let id = text::name(id, Place::Markdown);
@@ -140,13 +157,17 @@ pub(super) fn unmatched(report: &Report) -> Option<String> {
         by_source.entry(source).or_default().push(suggestion.as_ref().map_or_else(|| id.clone(), like));
     }
     let line = |(source, mut names): (&str, Vec<String>)| {
-        let more = names.len().saturating_sub(most);
-        names.truncate(most);
+        let more = names.len().saturating_sub(MOST_UNMATCHED);
+        names.truncate(MOST_UNMATCHED);
         if more > 0 {
             names.push(format!("and {more} more in the run file"));
         }
         format!("- {}: {}", text::own(source, Place::Markdown), names.join(", "))
     };
+    if is_still && !report.unmatched.is_empty() {
+        let words = "names matched no known model, as the run file lists them";
+        return Some(format!("{} {words}.", report.unmatched.len()));
+    }
     let lines: Vec<_> = by_source.into_iter().map(line).collect();
     let summary = format!("Names that matched no known model: {} (suggestions are never used)", report.unmatched.len());
     (!lines.is_empty()).then(|| fold(&summary, &lines.join("\n")))
