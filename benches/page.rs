@@ -97,19 +97,15 @@ fn status(folder: &std::path::Path) {
         steps: None,
     };
     let clock = || year::instant(RUNS - 1);
-    let answer = run(
-        &cli,
-        &Surroundings {
-            clock: &clock,
-            colour: false,
-            progress: &|_, _, _| {},
-            variable: &|_| None,
-            sleep: &|_| {},
-            doing: &|_| {},
-            host,
-        },
-    )
-    .ok()
-    .unwrap();
+    let around = Surroundings {
+        clock: &clock,
+        colour: false,
+        progress: &|_, _, _| {},
+        variable: &|_| None,
+        sleep: &|_| {},
+        doing: &|_| {},
+        host,
+    };
+    let answer = run(&cli, &around).ok().unwrap();
     assert!(answer.text.contains("healthy"), "{}", answer.text);
 }

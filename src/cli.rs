@@ -42,6 +42,8 @@ pub enum Format {
 pub enum Verb {
     /// Run one audit: read everything, judge every pool, write log, proposals and ledger
     Review(ReviewArgs),
+    /// Bring market data and provider lists into the data folder; the only verb that asks servers for them
+    Fetch(FetchArgs),
     /// Stay and run a review whenever one is due; SIGTERM ends it, SIGHUP reads the settings again
     Watch(WatchArgs),
     /// Show the last runs, what was missed, what is due next, and why a run was silent
@@ -77,8 +79,6 @@ pub enum Verb {
     },
     /// Print the manual page
     Man,
-    /// Bring market data and provider lists into the data folder; the only verb that asks servers for them
-    Fetch(FetchArgs),
     /// Print what our own sessions say of each model at each effort: tokens, speed, cost, mishaps
     Sessions(SessionsArgs),
     /// Print the page of a check, what a code means, or a pool as the router resolves it
@@ -118,6 +118,23 @@ pub struct ReviewArgs {
     /// Exit with 10 when proposals are open
     #[arg(long)]
     pub exit_code: bool,
+}
+
+/// Flags of `fetch`.
+#[derive(Debug, Args)]
+pub struct FetchArgs {
+    /// The instruction file: settings and policy
+    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
+    pub instructions: PathBuf,
+    /// Only these sources: market, catalogues, retirements, openrouter, prices, `retirement_list`, `provider_catalogue`
+    #[arg(value_name = "SOURCE")]
+    pub sources: Vec<String>,
+    /// Ask even for bodies that are fresh
+    #[arg(long)]
+    pub force: bool,
+    /// Take a body that lost more rows than `market.coverage` allows
+    #[arg(long)]
+    pub accept_fewer: bool,
 }
 
 /// Where the settings are.
@@ -177,23 +194,6 @@ pub enum Target {
     Kubernetes,
     /// A job file of opencode-scheduler
     OpencodeScheduler,
-}
-
-/// Flags of `fetch`.
-#[derive(Debug, Args)]
-pub struct FetchArgs {
-    /// The instruction file: settings and policy
-    #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
-    pub instructions: PathBuf,
-    /// Only these sources: market, catalogues, retirements, openrouter, prices, `retirement_list`, `provider_catalogue`
-    #[arg(value_name = "SOURCE")]
-    pub sources: Vec<String>,
-    /// Ask even for bodies that are fresh
-    #[arg(long)]
-    pub force: bool,
-    /// Take a body that lost more rows than `market.coverage` allows
-    #[arg(long)]
-    pub accept_fewer: bool,
 }
 
 /// Flags of `sessions`.

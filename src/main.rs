@@ -65,6 +65,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// Shows what is being done, where stderr is a terminal; the next line replaces it.
+fn doing(message: &str) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{}\r", one_line(message));
+    }
+}
+
 /// How long a signal may wait to be seen.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -106,13 +113,6 @@ impl Signals {
             std::thread::sleep(step);
             left -= step;
         }
-    }
-}
-
-/// Shows what is being done, where stderr is a terminal; the next line replaces it.
-fn doing(message: &str) {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K{}\r", one_line(message));
     }
 }
 

@@ -42,14 +42,14 @@ pub struct Surroundings<'a> {
     pub clock: &'a dyn Fn() -> DateTime<Utc>,
     /// Whether stdout takes colour.
     pub colour: bool,
-    /// The machine around it.
-    pub host: Host<'a>,
     /// A variable of the environment: keys and proxies, by name.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// Waits.
     pub sleep: &'a dyn Fn(std::time::Duration),
     /// Shows what is being done; says nothing where stderr is no terminal.
     pub doing: &'a dyn Fn(&str),
+    /// The machine around it.
+    pub host: Host<'a>,
     /// Called while session stores are read: store, bytes done, bytes in all.
     pub progress: &'a (dyn Fn(&str, u64, u64) + Sync),
 }
@@ -92,6 +92,7 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
             Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; other verbs print human or json")))
         }
         Verb::Review(args) => run_review(cli, args, around),
+        Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
         Verb::Status(args) => status::run(cli, args, around),
         Verb::Diff { before, after, file } => diff::run(cli, file, before, after),
@@ -99,7 +100,6 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         Verb::Schedule { target, file } => units::run(cli, file, *target, around),
         Verb::Completions { shell } => Ok(shell::completions(*shell)),
         Verb::Man => shell::man(),
-        Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
@@ -285,8 +285,8 @@ struct Audit<'a> {
 fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) -> anyhow::Result<Answer> {
     let Audit { cli, args, settings, store, around } = *audit;
     let (file, warning) = outputs::read_market(store)?;
-    let memory = file.before(&clock.run_id()).clone();
-    let mut gathered = gather(&cli.workspace, settings, config, &memory, clock.now);
+    let remembered = file.before(&clock.run_id()).clone();
+    let mut gathered = gather(&cli.workspace, settings, config, &remembered, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
@@ -295,10 +295,10 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let runs = ledger.runs();
     let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| *fact);
     let since = outputs::log::Since { cadence: said, before };
-    let delivery = delivery(&reviewed, settings, since);
-    if let Some(file) = file.after(&clock.run_id(), memory, reviewed.market.clone()) {
+    if let Some(file) = file.after(&clock.run_id(), remembered, reviewed.market.clone()) {
         outputs::keep_market(&file, store)?;
     }
+    let delivery = delivery(&reviewed, settings, since);
     let mut warnings = outputs::deliver(delivery, store)?;
     warnings.extend(warning);
     if let Some(summary) = &around.host.job_summary {

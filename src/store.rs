@@ -392,6 +392,17 @@ pub fn append_aside(path: &Path, bytes: &[u8]) -> Result<()> {
     write().with_context(|| format!("appending to {}", path.display()))
 }
 
+/// Replaces a file of the data folder whole, for `fetch` alone; its folder is made if it is missing. A link is followed, so
+/// that it stays a link. Writers hold no lock here, so the new name carries the process.
+pub fn replace_fetched(path: &Path, bytes: &[u8]) -> Result<()> {
+    let write = || {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+        let target = resolve(path)?;
+        write_whole(None, &target, &new_path(&target, &format!(".{}", std::process::id())), bytes)
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}
+
 /// Makes a new file with its folders, for `init` alone; a file that is there is an error and stays as it is.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || {

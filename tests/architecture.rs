@@ -45,7 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "history",
         ],
     ),
-    ("fetch", &["vocabulary", "settings", "sources"]),
+    ("fetch", &["vocabulary", "settings", "sources", "store"]),
     ("cli", &[]),
     (
         "run",
@@ -71,7 +71,6 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// Crate → the rooms that may name it. One dependency, one room, where the work allows it.
 const CRATES: &[(&str, &[&str])] = &[
     ("anyhow", &["cli", "main", "outputs", "run", "schedule", "settings", "store"]),
-    ("atomic_write_file", &["fetch"]),
     (
         "chrono",
         &[
@@ -147,7 +146,6 @@ const WORDS: &[(&str, &[&str], &str)] = &[
     ("Local::now", &[], "everything else is given `now`"),
     ("SystemTime", &[], "everything else is given `now`"),
     ("Instant::now", &[], "everything else is given `now`"),
-    ("AtomicWriteFile", &["fetch"], "only the store opens files for writing"),
     ("OpenOptions", &["sources"], "readers open without blocking; only the store writes"),
     ("process::exit", &[], "only main ends the process, by its return value"),
     ("println!", &["main"], "what a verb says comes back as text"),

@@ -235,11 +235,15 @@ fn is_rate(rate: &Value, hits: f64, n: u64, printed: &str) -> bool {
 #[test]
 fn every_lead_that_should_change_is_found() {
     let wanted = [
-        ("workhorse", "lead_loses_on_sessions", "unresolved", "claude-sonnet-5-5", 0.083),
+        ("workhorse", "lead_loses_on_sessions", "unresolved", "claude-sonnet-5-5", 0.599),
+        ("workhorse", "lead_loses_on_sessions", "unresolved", "claude-sonnet-4-5", 0.286),
+        ("workhorse", "lead_loses_on_sessions", "unresolved", "kimi-k3", 0.283),
         ("specialist", "lead_window_scarce", "misaligned", "claude-opus-5-5", 1.00),
-        ("scout-plan", "lead_loses_on_sessions", "misaligned", "gpt-6-luna", 0.393),
-        ("workhorse-plan", "lead_loses_on_sessions", "unresolved", "kimi-k2.8-preview", 0.125),
-        ("workhorse-plan", "lead_window_scarce", "unresolved", "kimi-k2.8-preview", 0.017),
+        ("specialist", "lead_loses_on_sessions", "unresolved", "gpt-6.1-sol", 0.496),
+        ("scout-plan", "lead_loses_on_sessions", "unresolved", "deepseek-v4.1-flash", 0.170),
+        ("scout-plan", "lead_loses_on_sessions", "watch", "gpt-6-luna", 0.898),
+        ("workhorse-plan", "lead_loses_on_sessions", "watch", "kimi-k2.8-preview", 0.425),
+        ("specialist-plan", "lead_loses_on_sessions", "unresolved", "glm-5.3", 0.057),
     ];
     let best = findings(&RUN).into_iter().filter(|(_, name, f)| *name == "best-per-pool" && !f["verdict"].is_null());
     let found: Vec<_> = best
@@ -394,6 +398,9 @@ fn every_proposal_answers_one_finding() {
         ("scout-plan", "missing", "add_trial"),
         ("workhorse", "retirement_due", "retire_member"),
         ("workhorse", "missing", "add_trial"),
+        ("workhorse", "lead_loses_on_sessions", "controlled_test"),
+        ("specialist", "lead_loses_on_sessions", "controlled_test"),
+        ("scout-plan", "speed_spread", "retire_member"),
         ("workhorse-plan", "missing", "add_trial"),
         ("specialist", "lead_window_scarce", "reorder"),
         ("specialist-plan", "policy_violation", "retire_member"),

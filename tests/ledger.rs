@@ -4,11 +4,9 @@
 mod reports;
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::PathBuf;
 
 use pool_review::history::{
-    Cadence, Current, Fact, Ledger, Previous, ProposalState, Settlement, baseline_state, compare, run_facts,
+    Cadence, Current, Fact, Fate, Ledger, Previous, ProposalState, Settlement, baseline_state, compare, run_facts,
     settle_proposals,
 };
 use pool_review::verdict::{Baseline, Proposal, Report, Verdict};
@@ -16,62 +14,6 @@ use pool_review::vocabulary::CheckId;
 use proptest::prelude::*;
 use reports::{aligned, at, blocked, pool, proposal, report, retirement, run, settled, store, with_finding, workspace};
 use serde_json::Value;
-
-/// The handed folder, or nothing with a note on stderr.
-fn shared() -> Option<PathBuf> {
-    let path = std::env::var_os("POOL_REVIEW_SHARED").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
-    if path.is_dir() {
-        return Some(path);
-    }
-    writeln!(std::io::stderr(), "skipped: ../shared not present").expect("stderr");
-    None
-}
-
-/// Every case of one function in every golden file.
-fn golden_cases(function: &str) -> Vec<Value> {
-    let Some(shared) = shared() else { return Vec::new() };
-    let mut cases = Vec::new();
-    for entry in std::fs::read_dir(shared.join("golden")).expect("a golden folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|ending| ending == "json") {
-            let golden: Value = serde_json::from_slice(&std::fs::read(&path).expect("a file")).expect("JSON");
-            cases.extend(golden["cases"].as_array().into_iter().flatten().cloned());
-        }
-    }
-    cases.retain(|case| case["fn"] == function);
-    assert!(!cases.is_empty(), "the golden files hold cases of {function}");
-    cases
-}
-
-/// A verdict of a golden case.
-fn verdict(value: &Value) -> Verdict {
-    serde_json::from_value(value["verdict"].clone()).expect("a verdict word")
-}
-
-#[test]
-fn baseline_state_agrees_with_every_golden_case() {
-    for case in golden_cases("baseline_state") {
-        let (now, old) = (&case["input"]["current"], &case["input"]["previous"]);
-        let text = |value: &Value, key: &str| value[key].as_str().expect("text").to_owned();
-        let current = (!now.is_null()).then(|| (text(now, "content_digest"), text(now, "subtree_digest")));
-        let current = current.as_ref().map(|(content_digest, subtree_digest)| Current {
-            content_digest,
-            verdict: verdict(now),
-            point: now["point"].as_i64().expect("a whole number"),
-            subtree_digest,
-        });
-        let previous = (!old.is_null()).then(|| (text(old, "content_digest"), text(old, "subtree_digest")));
-        let previous = previous.as_ref().map(|(content_digest, subtree_digest)| Previous {
-            content_digest,
-            verdict: verdict(old),
-            lo90: old["lo90"].as_i64().expect("a whole number"),
-            hi90: old["hi90"].as_i64().expect("a whole number"),
-            subtree_digest,
-        });
-        let state = baseline_state(current.as_ref(), previous.as_ref()).as_str();
-        assert_eq!(state, case["output"]["state"], "{}", case["id"]);
-    }
-}
 
 /// What was kept, for the rows of the table in methods §18.2.
 const KEPT: Previous<'static> =
@@ -404,7 +346,7 @@ fn settling_does_not_depend_on_the_order_of_proposals() {
     let now = at("2026-11-29T12:00:00Z");
     let one = |name: &str| proposal("scout", name, now, (1, 1, 1));
     let past = Ledger::default().before("20261129T120000Z");
-    let settle = |fresh| settle_proposals(fresh, &past, now, |_| None, |_, _| false);
+    let settle = |fresh| settle_proposals(fresh, &past, now, |_| None, |_| Fate::Missed);
     let forth = settle(vec![one("a"), one("b"), one("c")]);
     assert_eq!(forth, settle(vec![one("c"), one("a"), one("b")]));
     assert_eq!(forth.open.len(), 3);

@@ -163,6 +163,7 @@ fn the_history_of_a_pool_is_a_strip_in_colours_and_in_words() {
             policy: String::new(),
             verdicts: [("pool-00".to_owned(), one)].into(),
             counts: pool_review::verdict::Counts::default(),
+            subtrees: BTreeMap::new(),
         }
     };
     let facts: Vec<_> =

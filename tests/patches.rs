@@ -7,7 +7,7 @@ mod handed;
 #[path = "change_support/scratch.rs"]
 mod scratch;
 
-use handed::golden_files;
+use handed::{files_under, shared};
 use pool_review::change::{Applied, ChangeError, apply, apply_ops};
 use pool_review::verdict::Edit;
 use pool_review::vocabulary::{ConfigFile, git_blob, subtree_digest};
@@ -73,6 +73,18 @@ fn edits_of(ops: &[Value]) -> Vec<Edit> {
                 "add" => Edit::Insert { object: head.to_owned(), key: last, value: op["value"].clone() },
                 other => panic!("operation {other} is not in the schema"),
             }
+        })
+        .collect()
+}
+
+/// Every handed golden file, by name.
+fn golden_files() -> Vec<(String, Value)> {
+    let Some(folder) = shared() else { return Vec::new() };
+    files_under(&folder.join("golden"), "json")
+        .into_iter()
+        .map(|path| {
+            let value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            (path.file_name().unwrap().to_string_lossy().into_owned(), value)
         })
         .collect()
 }

@@ -78,7 +78,7 @@ pub struct Answer {
 
 impl Answer {
     /// An answer from its parts.
-    fn new(status: Option<bool>, reason: &str, message: impl Into<String>) -> Self {
+    pub fn new(status: Option<bool>, reason: &str, message: impl Into<String>) -> Self {
         Self { status, reason: reason.to_owned(), message: message.into() }
     }
 }
@@ -135,6 +135,10 @@ impl Facts<'_> {
         match question {
             Question::EvidenceSufficient => self.evidence(),
             Question::BarCleared => self.bar(),
+            Question::StakeRobust if self.finding.claim.as_ref().is_some_and(|claim| claim.stake_said.is_some()) => {
+                let said = self.finding.claim.as_ref().and_then(|claim| claim.stake_said.clone());
+                Answer::new(Some(true), "HalfAndDouble", said.unwrap_or_default())
+            }
             Question::StakeRobust => {
                 self.estimates_only("no stake enters this verdict", "the verdict at half and double the stake")
             }
@@ -159,6 +163,9 @@ impl Facts<'_> {
 
     /// Whether there is enough to go by.
     fn evidence(&self) -> Answer {
+        if let Some(claim) = &self.finding.claim {
+            return Answer::new(Some(true), "RowsAboveFloor", claim.rows_said.as_str());
+        }
         let measured_n = self.finding.measured.as_ref().and_then(|measured| measured.n);
         match (self.family, measured_n) {
             (Family::Structural, _) => {
@@ -181,6 +188,9 @@ impl Facts<'_> {
 
     /// What was held against what.
     fn bar(&self) -> Answer {
+        if let Some(claim) = &self.finding.claim {
+            return Answer::new(Some(true), "BarPassed", claim.bar_said.as_str());
+        }
         match (&self.finding.measured, &self.finding.limit) {
             (Some(measured), Some(limit)) => {
                 let (value, bound) = (measured.unit.show(measured.value), measured.unit.show(limit.value));

@@ -22,11 +22,26 @@ pub(super) fn evidence(finding: &Finding, notes: &[SourceNote], file: &Digest, n
         if let (Some(digest), Some(as_of)) = (&note.digest, as_of) {
             let known = refs.iter().any(|known| known.digest == digest.as_str());
             if !known {
-                refs.push(entry(note.source, digest, as_of, note.used, note.rejected));
+                refs.push(with_rows(entry(note.source, digest, as_of, note.used, note.rejected), finding));
             }
         }
     }
     refs
+}
+
+/// The rows behind a claim in the place of all rows of their source.
+fn with_rows(entry: EvidenceRef, finding: &Finding) -> EvidenceRef {
+    let Some(claim) = finding.claim.as_ref().filter(|_| entry.source == "sessions") else { return entry };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "weighted rows are few and positive")]
+    let weighted_milli = (claim.rows.weighted.max(0.0) * 1e3).round() as u64;
+    EvidenceRef {
+        rows: claim.rows.rows,
+        weighted_milli,
+        classes: claim.rows.classes.clone(),
+        excluded: claim.rows.excluded.clone(),
+        window: claim.rows.window.clone(),
+        ..entry
+    }
 }
 
 /// One entry.

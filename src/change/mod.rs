@@ -17,7 +17,7 @@ mod trivia;
 pub use conditions::{Answer, Question};
 pub use error::ChangeError;
 pub use ops::apply_ops;
-pub use propose::{Identity, ProposeContext, identity, propose};
+pub use propose::{Identity, METHODS, ProposeContext, identity, propose, propose_test};
 
 use serde_json::Value;
 
@@ -70,6 +70,11 @@ pub fn apply(file: &ConfigFile, edits: &[Edit]) -> Result<Applied, ChangeError> 
     let rollback_patch = diff::patch(&file.path, &text, &file.text)?;
     let text_before = file.text.clone();
     Ok(Applied { text_before, text, document_before, document_after, ops, rollback_ops, patch, rollback_patch })
+}
+
+/// The parsed form of a file, comments and layout left out.
+pub fn document(file: &ConfigFile) -> Result<Value, ChangeError> {
+    Ok(tree::parse(&file.path, &file.text)?.to_value())
 }
 
 /// Holds the operations against the text: both must lead to one document.

@@ -11,11 +11,13 @@ use super::terms::{Family, bar, effects};
 use super::text::{cut, cut_key, visible};
 use super::{Applied, ChangeError};
 use crate::verdict::{
-    BarTerm, Baseline, Change, Condition, ConfigRef, Effect, Finding, Intent, PolicyRef, Proposal, ProposalKind,
-    Reviewer, Rollback, Verdict, Verification, axis, content_digest, fingerprint,
+    BarTerm, Baseline, Change, Condition, ConfigChange, ConfigRef, Effect, Finding, Intent, PolicyRef, Proposal,
+    ProposalKind, Reviewer, Rollback, TestPlan, Trigger, Verdict, Verification, axis, content_digest, fingerprint,
 };
-use crate::vocabulary::{Digest, SourceNote, subtree_digest};
+use crate::vocabulary::{ConfigFile, Digest, SourceNote, subtree_digest};
 
+/// The method's version; a change of it starts looks again.
+pub const METHODS: &str = "pool-review.methods/1";
 /// The longest title the schema takes, in characters.
 const TITLE_CHARS: usize = 120;
 /// The longest sentence for a person the schema takes, in characters.
@@ -47,6 +49,8 @@ pub struct ProposeContext<'a> {
     pub terms: &'a [BarTerm],
     /// Answers that the caller knows better than the finding alone tells.
     pub answers: BTreeMap<Question, Answer>,
+    /// Pools that a measured change may be compared with, sorted.
+    pub controls: &'a [String],
 }
 
 /// What is argued, by itself: the fields that make the fingerprint and the axis (methods §18.1).
@@ -89,6 +93,87 @@ pub fn propose(finding: &Finding, applied: &Applied, context: &ProposeContext<'_
     let family = Family::of(finding);
     let config = config_ref(intent, applied, context)?;
     let title = title(finding, intent, &identity);
+    let parts = Parts {
+        change: Change::Config(change(intent, applied, &title)),
+        rollback: rollback(finding, applied, family),
+        verdict: Verdict::Misaligned,
+        config,
+        title,
+        file: Digest::of(applied.text_before.as_bytes()),
+    };
+    Ok(assemble(finding, intent, identity, parts, context))
+}
+
+/// The proposal of a controlled test: nothing in the config changes. `file` is the file that holds the pool, `document` its
+/// parsed form. The verdict is the finding's.
+///
+/// Errors: a finding without a plan, an identity that the schema does not take, a subtree that is not there.
+pub fn propose_test(
+    finding: &Finding,
+    file: &ConfigFile,
+    document: &Value,
+    context: &ProposeContext<'_>,
+) -> Result<Proposal, ChangeError> {
+    let intent = finding.intent.as_ref().ok_or_else(|| unfit("asks for no change"))?;
+    let identity = identity(finding).ok_or_else(|| unfit("asks for no change"))?;
+    let plan = finding.claim.as_ref().and_then(|claim| claim.test.clone()).ok_or_else(|| unfit("has no test plan"))?;
+    let verdict = finding.verdict.ok_or_else(|| unfit("changes no verdict"))?;
+    if !is_pool(finding.pool.as_str()) || context.terms.iter().any(|term| !term.pass) {
+        return Err(unfit("the pool's id is not one the proposal's schema takes, or a bar is not met"));
+    }
+    let subtree = subtree_digest(document, &intent.pointer)
+        .ok_or_else(|| ChangeError::Pointer { pointer: intent.pointer.clone(), reason: "is no subtree of the file" })?;
+    let config = ConfigRef {
+        path: file.path.clone(),
+        commit: context.commit.map(str::to_owned),
+        blob: file.blob(),
+        pointer: intent.pointer.clone(),
+        subtree_digest: subtree.to_string(),
+        subtree_digest_after: None,
+        stale_if_changed: vec![intent.pointer.clone()],
+    };
+    let plan = TestPlan { human: cut(&visible(&plan.human), HUMAN_CHARS), ..plan };
+    let parts = Parts {
+        change: Change::Test(plan),
+        rollback: Rollback { ops: Vec::new(), patch: None, trigger: no_trigger() },
+        verdict,
+        title: title(finding, intent, &identity),
+        config,
+        file: Digest::of(file.text.as_bytes()),
+    };
+    Ok(assemble(finding, intent, identity, parts, context))
+}
+
+/// A trigger that never fires.
+fn no_trigger() -> Trigger {
+    Trigger { rule: "none".to_owned(), floor_ppm: None, probability_ppm: None, min_weighted_rows_milli: None }
+}
+
+/// What tells a change of config from a test.
+struct Parts {
+    /// The change.
+    change: Change,
+    /// The way back.
+    rollback: Rollback,
+    /// The verdict.
+    verdict: Verdict,
+    /// The title.
+    title: String,
+    /// The config.
+    config: ConfigRef,
+    /// Digest of the file.
+    file: Digest,
+}
+
+/// The proposal from its parts.
+fn assemble(
+    finding: &Finding,
+    intent: &Intent,
+    identity: Identity,
+    parts: Parts,
+    context: &ProposeContext<'_>,
+) -> Proposal {
+    let family = Family::of(finding);
     let expected = effects(finding, intent, family);
     let mut proposal = Proposal {
         schema: "pool-review.proposal/1".to_owned(),
@@ -99,7 +184,7 @@ pub fn propose(finding: &Finding, applied: &Applied, context: &ProposeContext<'_
         baseline_state: Baseline::New.as_str().to_owned(),
         status: "proposed".to_owned(),
         reviewer: reviewer(context),
-        conditions: answers(finding, family, &config, context),
+        conditions: answers(finding, family, &parts.config, context),
         pool: finding.pool.to_string(),
         check: finding.check.as_str().to_owned(),
         code: finding.code.to_owned(),
@@ -107,27 +192,27 @@ pub fn propose(finding: &Finding, applied: &Applied, context: &ProposeContext<'_
         seat: intent.seat.as_str().to_owned(),
         subject: identity.subject,
         counterpart: identity.counterpart,
-        verdict: Verdict::Misaligned,
-        change: change(intent, applied, &title),
-        title,
-        evidence: evidence(finding, context.notes, &Digest::of(applied.text_before.as_bytes()), context.now),
-        config,
+        verdict: parts.verdict,
+        change: parts.change,
+        title: parts.title,
+        evidence: evidence(finding, context.notes, &parts.file, context.now),
+        config: parts.config,
         policy: policy(context),
         bar: bar(finding, family, context.terms),
         first_seen: instant(context.first_seen),
         expires: instant(context.expires),
         supersedes: Vec::new(),
-        verification: verification(finding, &expected),
+        verification: verification(finding, &expected, context.controls),
         expected,
-        rollback: rollback(applied, family),
+        rollback: parts.rollback,
     };
     proposal.content_digest = content_digest(&proposal.to_json()).to_string();
-    Ok(proposal)
+    proposal
 }
 
 /// Program and method.
 fn reviewer(context: &ProposeContext<'_>) -> Reviewer {
-    Reviewer { version: context.reviewer_version.to_owned(), methods: "pool-review.methods/1".to_owned() }
+    Reviewer { version: context.reviewer_version.to_owned(), methods: METHODS.to_owned() }
 }
 
 /// The policy that the result was checked against.
@@ -136,9 +221,25 @@ fn policy(context: &ProposeContext<'_>) -> PolicyRef {
 }
 
 /// The way back.
-fn rollback(applied: &Applied, family: Family) -> Rollback {
+fn rollback(finding: &Finding, applied: &Applied, family: Family) -> Rollback {
     let (ops, patch) = (applied.rollback_ops.clone(), Some(applied.rollback_patch.clone()));
-    Rollback { ops, patch, trigger: family.trigger() }
+    let trigger = match &finding.claim {
+        Some(claim) => below_floor(claim.floor),
+        None => family.trigger(),
+    };
+    Rollback { ops, patch, trigger }
+}
+
+/// Back as soon as the new lead is surely below the floor of the tier.
+fn below_floor(floor: f64) -> Trigger {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of 1")]
+    let floor_ppm = (floor.clamp(0.0, 1.0) * 1e6).round() as u64;
+    Trigger {
+        rule: "below_floor_1".to_owned(),
+        floor_ppm: Some(floor_ppm),
+        probability_ppm: Some(900_000),
+        min_weighted_rows_milli: Some(8_000),
+    }
 }
 
 /// The nine conditions.
@@ -234,9 +335,9 @@ fn stale_if_changed(intent: &Intent, applied: &Applied) -> Vec<String> {
 }
 
 /// The change with its sentence for a person.
-fn change(intent: &Intent, applied: &Applied, title: &str) -> Change {
+fn change(intent: &Intent, applied: &Applied, title: &str) -> ConfigChange {
     let human = if intent.human.is_empty() { title } else { &intent.human };
-    Change {
+    ConfigChange {
         format: "json-patch+test".to_owned(),
         target: applied.patch.path.clone(),
         ops: applied.ops.clone(),
@@ -267,8 +368,27 @@ fn title(finding: &Finding, intent: &Intent, identity: &Identity) -> String {
     cut(&visible(&format!("{}: {what} ({})", finding.pool, finding.code)), TITLE_CHARS)
 }
 
-/// How a landed change is verified: by looking again.
-fn verification(finding: &Finding, expected: &[Effect]) -> Verification {
+/// How a landed change is verified: an estimate by measuring it against pools that were left alone, else by looking again.
+fn verification(finding: &Finding, expected: &[Effect], controls: &[String]) -> Verification {
+    let primary = expected.iter().find(|effect| effect.primary);
+    if let (Some(claim), Some(primary)) = (&finding.claim, primary) {
+        let others: Vec<String> = controls.iter().filter(|pool| **pool != finding.pool.as_str()).cloned().collect();
+        let (design, rule, since, controls) = match (&claim.test, others.is_empty()) {
+            (Some(_), _) => ("paired_test", "paired_standard_1", "test_started_at", Vec::new()),
+            (None, true) => ("before_after", "before_after_1", "landed_at", Vec::new()),
+            (None, false) => ("did", "did_standard_1", "landed_at", others),
+        };
+        return Verification {
+            design: design.to_owned(),
+            rule: rule.to_owned(),
+            metric: primary.metric.clone(),
+            pool: finding.pool.to_string(),
+            since: since.to_owned(),
+            controls,
+            min_rows: primary.min_rows,
+            deadline_days: DEADLINE_DAYS,
+        };
+    }
     let metric = expected.iter().find(|effect| effect.primary).map_or("structural_fact", |effect| &effect.metric);
     Verification {
         design: "structural".to_owned(),

@@ -51,12 +51,16 @@ impl Family {
     /// What makes a rollback due.
     pub(super) fn trigger(self) -> Trigger {
         let rule = if self == Self::Window { "window_dry_1" } else { "none" };
-        Trigger { rule: rule.to_owned() }
+        Trigger { rule: rule.to_owned(), floor_ppm: None, probability_ppm: None, min_weighted_rows_milli: None }
     }
 }
 
 /// The bar with its terms: the finding's measured value against its limit, or the bare fact, then what the caller adds.
 pub(super) fn bar(finding: &Finding, family: Family, further: &[BarTerm]) -> Bar {
+    if let Some(claim) = &finding.claim {
+        let terms = claim.terms.iter().chain(further).cloned().collect();
+        return Bar { id: claim.bar.to_owned(), terms };
+    }
     let mut terms = vec![measured_term(finding).unwrap_or_else(|| BarTerm {
         name: "fact_holds".to_owned(),
         value: 1,
@@ -110,6 +114,9 @@ fn term_name(measured: &Measured, suffix: &str) -> Option<String> {
 
 /// What the change is expected to do; the first is primary (methods §17).
 pub(super) fn effects(finding: &Finding, intent: &Intent, family: Family) -> Vec<Effect> {
+    if let Some(claim) = &finding.claim {
+        return claim.effects.clone();
+    }
     let moved_ppm = intent.moved_share.and_then(|share| integer(share, 1e6)).filter(|share| *share > 0);
     let adds = matches!(intent.kind, ProposalKind::AddTrial | ProposalKind::AddMember);
     let share =

@@ -25,7 +25,16 @@ pub(super) fn weight_key(target: &RouteTarget) -> String {
 
 /// An intent on a pool's definition.
 pub(super) fn intent(route: &RouteDef, kind: ProposalKind, seat: Seat, edits: Vec<Edit>, human: String) -> Intent {
-    Intent { kind, seat, path: route.path.clone(), pointer: route.pointer.clone(), edits, human, moved_share: None }
+    Intent {
+        kind,
+        seat,
+        path: route.path.clone(),
+        pointer: route.pointer.clone(),
+        edits,
+        human,
+        moved_share: None,
+        expires: None,
+    }
 }
 
 /// Takes the target at a pointer out, with the weight and budget keys that nothing else uses. `None` when the pool itself
@@ -82,6 +91,119 @@ pub(super) fn to_front(route: &RouteDef, member: &RingMember) -> Option<Intent> 
     let edits = vec![Edit::ToFront { pointer: target.pointer.clone() }];
     let human = format!("Move the target {} of {} to the front; the others keep their order.", shown(target), route.id);
     Some(intent(route, ProposalKind::Reorder, Seat::Lead, edits, human))
+}
+
+/// Another member leads: to the front of an ordered pool; in a weighted one the two exchange their weights, or, when they
+/// are equal, the other gets one more. `None` when the pool itself does not list both, or one weight holds for both.
+pub(super) fn swap(route: &RouteDef, is_weighted: bool, lead: &RingMember, other: &RingMember) -> Option<Intent> {
+    let target = |member: &RingMember| route.targets.iter().find(|target| target.pointer == member.pointer);
+    let (from, to) = (target(lead)?, target(other)?);
+    if !is_weighted {
+        let edits = vec![Edit::ToFront { pointer: to.pointer.clone() }];
+        let human = format!("Move the target {} of {} to the front; the others keep their order.", shown(to), route.id);
+        return Some(intent(route, ProposalKind::SwapLead, Seat::Lead, edits, human));
+    }
+    let (from_key, to_key) = (weight_key(from), weight_key(to));
+    let weight = |key: &String| route.weights.get(key).map_or(1.0, |def| def.weight);
+    let (own, others) = (weight(&from_key), weight(&to_key));
+    if from_key == to_key || own.fract().abs() > f64::EPSILON || others.fract().abs() > f64::EPSILON {
+        return None;
+    }
+    let is_equal = (own - others).abs() < f64::EPSILON;
+    let wanted = if is_equal { vec![(to_key, others + 1.0)] } else { vec![(from_key, others), (to_key, own)] };
+    let human = format!(
+        "In {} exchange the weights of {} and {}, so that {} leads.",
+        route.id,
+        shown(from),
+        shown(to),
+        shown(to)
+    );
+    let edits = weight_edits(route, &wanted);
+    (!edits.is_empty()).then(|| intent(route, ProposalKind::SwapLead, Seat::Lead, edits, human))
+}
+
+/// Weight 1 for a target that has more; `None` for one that has not, or whose weight others share.
+pub(super) fn to_one(route: &RouteDef, pointer: &str) -> Option<Intent> {
+    let target = route.targets.iter().find(|target| target.pointer == pointer)?;
+    let key = weight_key(target);
+    let is_shared = route.targets.iter().any(|other| other.pointer != target.pointer && weight_key(other) == key);
+    let weight = route.weights.get(&key).map_or(1.0, |def| def.weight);
+    if is_shared || weight <= 1.0 {
+        return None;
+    }
+    let human = format!("In {} set the weight of {} to 1.", route.id, shown(target));
+    let others: f64 =
+        route.targets.iter().map(|t| route.weights.get(&weight_key(t)).map_or(1.0, |def| def.weight)).sum();
+    Some(Intent {
+        moved_share: Some(weight / others - 1.0 / (others - weight + 1.0)),
+        ..intent(route, ProposalKind::Reweight, Seat::Weights, weight_edits(route, &[(key, 1.0)]), human)
+    })
+}
+
+/// Two members exchange their weights. `None` when the pool itself does not list both, or one weight holds for both.
+pub(super) fn exchange(route: &RouteDef, from: &RingMember, to: &RingMember) -> Option<Intent> {
+    let swapped = swap(route, true, from, to)?;
+    Some(Intent { kind: ProposalKind::Reweight, seat: Seat::Weights, ..swapped })
+}
+
+/// Whether at least two members on two homes remain without a member.
+pub(super) fn leaves_two_homes(
+    evidence: &crate::evidence::PoolEvidence,
+    member: &crate::evidence::MemberEvidence,
+) -> bool {
+    let home = |key: &str| key.rsplit_once('#').map(|(_, home)| home.to_owned()).unwrap_or_default();
+    let rest: Vec<&crate::evidence::MemberEvidence> =
+        evidence.members.iter().filter(|other| other.key != member.key).collect();
+    let homes: std::collections::BTreeSet<String> = rest.iter().map(|other| home(&other.key)).collect();
+    rest.len() >= 2 && homes.len() >= 2
+}
+
+/// New weights of every member, by key. `None` when the pool itself does not list each of them, or two share a weight.
+pub(super) fn reweight(
+    evidence: &crate::evidence::PoolEvidence,
+    weights: &std::collections::BTreeMap<String, u32>,
+    moved_share: f64,
+) -> Option<Intent> {
+    let route = evidence.definition.as_ref()?;
+    let mut wanted: Vec<(String, f64)> = Vec::new();
+    for (member, weight) in weights {
+        let pointer = evidence.pointer_of(member)?;
+        let key = weight_key(route.targets.iter().find(|target| target.pointer == pointer)?);
+        if wanted.iter().any(|(known, _)| *known == key) {
+            return None;
+        }
+        wanted.push((key, f64::from(*weight)));
+    }
+    let edits = weight_edits(route, &wanted);
+    let said: Vec<String> = wanted.iter().map(|(key, weight)| format!("{key} {weight:.0}")).collect();
+    let human = format!("In {} set the weights: {}.", route.id, said.join(", "));
+    (!edits.is_empty()).then(|| Intent {
+        moved_share: Some(moved_share),
+        ..intent(route, ProposalKind::Reweight, Seat::Weights, edits, human)
+    })
+}
+
+/// The edits that lead to some weights; what stands already is left alone.
+#[expect(clippy::cast_possible_truncation, reason = "proposed weights are small whole numbers")]
+fn weight_edits(route: &RouteDef, wanted: &[(String, f64)]) -> Vec<Edit> {
+    let pointer = format!("{}/weights", route.pointer);
+    let known = |key: &String| route.weights.get(key).map(|def| def.weight);
+    let differs = |(key, weight): &&(String, f64)| (known(key).unwrap_or(1.0) - weight).abs() > f64::EPSILON;
+    let changed: Vec<&(String, f64)> = wanted.iter().filter(differs).collect();
+    if route.raw.get("weights").is_none() && !changed.is_empty() {
+        let all: serde_json::Map<String, Value> =
+            changed.iter().map(|(key, weight)| (key.clone(), json!(*weight as i64))).collect();
+        return vec![Edit::Insert {
+            object: route.pointer.clone(),
+            key: "weights".to_owned(),
+            value: Value::Object(all),
+        }];
+    }
+    let edit = |(key, weight): &(String, f64)| match known(key) {
+        Some(_) => Edit::Replace { pointer: format!("{pointer}/{}", token(key)), value: json!(*weight as i64) },
+        None => Edit::Insert { object: pointer.clone(), key: key.clone(), value: json!(*weight as i64) },
+    };
+    changed.into_iter().map(edit).collect()
 }
 
 /// Takes a lead out and puts its successor behind the others: a model without own rows never leads (methods §11).

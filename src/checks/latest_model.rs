@@ -5,7 +5,7 @@ mod offers;
 
 use std::collections::BTreeMap;
 
-use super::{Judgement, count, intents, lacking, number, plain};
+use super::{Judgement, count, intents, lacking, number, plain, retire};
 use crate::evidence::book::EndDate;
 use crate::evidence::fit::{CandidateFit, Fit, FitBar, FitCode, FitParams, MarketValues, latest_model};
 use crate::evidence::front::market_loss;
@@ -22,6 +22,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     let params = params(settings);
     judgement.findings.extend(ends(evidence, &retire_params(settings)));
     judgement.findings.extend(evidence.own_members().flat_map(|member| offers::notes(evidence, member)));
+    retire::judge(evidence, settings, &mut judgement);
     let market_is_ready = lacking(evidence, &[SourceId::Market, SourceId::Catalogues]).is_empty();
     if let (Some(lead), true) = (evidence.lead(), market_is_ready) {
         let fit = fit(evidence, lead, &params);

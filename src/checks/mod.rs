@@ -1,15 +1,20 @@
 //! The checks: pure functions of a pool's evidence and the settings. No clock, no files, no other check.
 
+mod aligned;
 mod best_per_pool;
+mod estimates;
 mod intents;
 mod latest_model;
+mod retire;
 mod right_sizing;
+mod shares;
 mod structure;
 
+use crate::evidence::statistics::looks::LookStep;
 use crate::evidence::{PoolEvidence, Readiness};
 use crate::settings::Settings;
 use crate::verdict::{Baseline, CheckReport, Finding, Number, Sentence, Unit, Verdict};
-use crate::vocabulary::{CheckId, Known, SourceId};
+use crate::vocabulary::{CheckId, Known, LookKey, SourceId};
 
 /// A check: its id, its page and its judge.
 pub struct Check {
@@ -56,16 +61,45 @@ struct Judgement {
     open: Vec<(Verdict, String)>,
     /// The sentence that carries the verdict when there is no finding; empty when its numbers are not all there.
     aligned: Sentence,
+    /// Readings of comparisons, for the ledger.
+    looks: Vec<Look>,
 }
 
-/// Runs every check on one pool.
-pub fn judge_pool(evidence: &PoolEvidence, settings: &Settings) -> Vec<CheckReport> {
-    CHECKS.iter().map(|check| report(check, evidence, settings)).collect()
+/// One review's reading of one comparison (methods §8.2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Look {
+    /// What is compared.
+    pub key: LookKey,
+    /// The claim probability now.
+    pub p: f64,
+    /// Where it stands after this look.
+    pub step: LookStep,
+}
+
+/// What all checks say of one pool.
+#[derive(Debug, Clone)]
+pub struct PoolJudgement {
+    /// The checks, in registry order.
+    pub checks: Vec<CheckReport>,
+    /// Readings of comparisons, by key.
+    pub looks: Vec<Look>,
+}
+
+/// Runs every check on one pool. A pool is aligned only with the full set of numbers that shows it (methods §23).
+pub fn judge_pool(evidence: &PoolEvidence, settings: &Settings) -> PoolJudgement {
+    let mut judged = PoolJudgement { checks: Vec::new(), looks: Vec::new() };
+    for check in &CHECKS {
+        let mut judgement = (check.judge)(evidence, settings);
+        judged.looks.append(&mut judgement.looks);
+        judged.checks.push(report(check, evidence, judgement));
+    }
+    judged.looks.sort_by(|a, b| a.key.cmp(&b.key));
+    aligned::verify(evidence, settings, &mut judged.checks);
+    judged
 }
 
 /// One check of one pool. Without findings and without anything open it is `aligned`, if the numbers that show it are there.
-fn report(check: &Check, evidence: &PoolEvidence, settings: &Settings) -> CheckReport {
-    let mut judgement = (check.judge)(evidence, settings);
+fn report(check: &Check, evidence: &PoolEvidence, mut judgement: Judgement) -> CheckReport {
     if evidence.ring.is_err() && check.id != CheckId::Structure {
         judgement.open.push((Verdict::InsufficientEvidence, "no_member".to_owned()));
     }

@@ -1,10 +1,15 @@
-//! Are the members right-sized for the pool's job: speed spread, success floor, requirements of the pool, tier misfit
-//! (methods §13). Members are compared only in task classes both have rows in.
+//! Are the members right-sized for the pool's job: speed spread, over- and under-powered work, scarcer windows, shares,
+//! requirements of the pool, tier misfit (methods §13). Members are compared only in task classes both have rows in.
+
+mod spread;
+mod ways;
+mod windows;
+mod work;
 
 use std::collections::BTreeMap;
 
 use super::{Judgement, lacking, number, plain};
-use crate::evidence::speed::{Basis, Certainty, MemberSpeed, Spread, SpreadLimits, spreads};
+use crate::evidence::speed::{MemberSpeed, SpreadLimits};
 use crate::evidence::{MemberEvidence, PoolEvidence, Readiness};
 use crate::settings::Settings;
 use crate::verdict::{Finding, Limit, LimitOp, Measured, Number, Sentence, Unit, Verdict};
@@ -17,7 +22,8 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
         return judgement;
     }
     speeds(evidence, settings, &mut judgement);
-    floors(evidence, settings, &mut judgement);
+    work(evidence, settings, &mut judgement);
+    judgement.findings.extend(windows::judge(evidence, settings));
     judgement.findings.extend(requirements(evidence, settings));
     judgement.findings.extend(misfits(evidence, settings));
     judgement.findings.extend(idle(evidence, settings));
@@ -45,126 +51,49 @@ fn measured_members(evidence: &PoolEvidence) -> BTreeMap<String, MemberSpeed> {
     evidence.members.iter().filter_map(|member| Some((member.key.clone(), member.speed.clone()?))).collect()
 }
 
-/// One member at least three times slower than another on the same work.
+/// Whether a member's speed is known well enough: by its own timed rows, or by measured requests.
+#[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
+fn is_timed(member: &MemberEvidence, settings: &Settings) -> bool {
+    let own: f64 = member.own.cells.values().filter_map(|cell| cell.duration.map(|duration| duration.n)).sum();
+    let measured = member
+        .speed
+        .as_ref()
+        .map_or(0, |speed| speed.all.output_tps.map(|m| m.n).max(speed.all.task_s.map(|m| m.n)).unwrap_or_default());
+    own >= settings.thresholds.bars.rows || measured as f64 >= settings.thresholds.sizing.speed_rows
+}
+
+/// Speeds: the spread, and whose speed is not known. Task minutes speak without a speeds file.
 fn speeds(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgement) {
-    let needs_comparison = evidence.members.len() > 1;
-    let open = if needs_comparison { lacking(evidence, &[SourceId::Speeds]) } else { Vec::new() };
-    if !open.is_empty() {
-        judgement.open.extend(open);
-        return;
-    }
-    let members = measured_members(evidence);
-    let limits = limits(settings);
-    let found = spreads(&members, &limits);
-    judgement.findings.extend(found.iter().filter_map(|spread| spread_finding(evidence, spread, &limits)));
-    let enough = |speed: &MemberSpeed| {
-        let n = speed.all.output_tps.map(|m| m.n).max(speed.all.task_s.map(|m| m.n)).unwrap_or_default();
-        #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
-        let enough = n as f64 >= limits.rows;
-        enough
-    };
-    let measured = members.values().filter(|speed| enough(speed)).count();
-    let all = evidence.members.len();
-    if needs_comparison && measured < all {
-        judgement.open.push((
-            Verdict::InsufficientEvidence,
-            format!("speed_unmeasured:{}_of_{all}_members_below_n_{:.0}", all - measured, limits.rows),
-        ));
-    }
-    judgement.aligned = aligned(evidence, &members);
-}
-
-/// A speed spread as a finding.
-fn spread_finding(evidence: &PoolEvidence, spread: &Spread, limits: &SpreadLimits) -> Option<Finding> {
-    let slow = evidence.members.iter().find(|member| member.key == spread.slow)?;
-    let fast = evidence.members.iter().find(|member| member.key == spread.fast)?;
-    let (verdict, lower) = match spread.certainty {
-        Certainty::Clear { lower } => (Verdict::Misaligned, format!("lower 90 % bound {lower:.2}")),
-        Certainty::Short { lower } => {
-            (Verdict::Watch, format!("lower 90 % bound {lower:.2}, {:.2} needed", limits.lower))
+    if evidence.members.len() > 1 {
+        let timed = evidence.members.iter().filter(|member| is_timed(member, settings)).count();
+        let all = evidence.members.len();
+        if timed < all {
+            let open = lacking(evidence, &[SourceId::Speeds]);
+            let rows = settings.thresholds.sizing.speed_rows;
+            let reason = format!("speed_unmeasured:{}_of_{all}_members_below_n_{rows:.0}", all - timed);
+            let is_missing = open.is_empty();
+            judgement.open.extend(open);
+            judgement.open.extend(is_missing.then_some((Verdict::InsufficientEvidence, reason)));
         }
-        Certainty::PointOnly => (Verdict::Watch, "no interval in the speeds file, so it is not decisive".to_owned()),
-    };
-    let mut found = finding(evidence, "speed_spread", slow, verdict);
-    found.counterpart.clone_from(&fast.key);
-    found.sources.push(SourceId::Speeds);
-    found.measured = Some(Measured { what: "times slower", value: spread.ratio, unit: Unit::Ratio, n: Some(spread.n) });
-    found.limit = Some(Limit { op: LimitOp::Below, value: limits.ratio, setting: "sizing.speed_ratio" });
-    let basis = match spread.basis {
-        Basis::TaskTime => "task time",
-        Basis::OutputSpeed => "output tokens per second",
-    };
-    found.why = Sentence::new()
-        .name(&slow.target)
-        .own(format!(" is {:.2} times slower than ", spread.ratio))
-        .name(&fast.target)
-        .own(format!(" by {basis} ({lower}, n {})", spread.n));
-    found.todo = Sentence::from(match verdict {
-        Verdict::Misaligned => "give the slow member less of the work, or take it out",
-        _ => "nothing yet: measure more",
-    });
-    if verdict == Verdict::Misaligned {
-        found.held = Some(
-            "whether it is better enough to be worth the wait is judged with the full estimator (methods §13)"
-                .to_owned(),
-        );
+        spread::judge(evidence, settings, judgement);
     }
-    Some(found)
+    judgement.aligned = aligned(evidence, &measured_members(evidence));
 }
 
-/// Success below the floor of the tier.
-fn floors(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgement) {
+/// Success against the floor, work against price, traffic against weights.
+fn work(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgement) {
     let open = lacking(evidence, &[SourceId::Sessions]);
     if !open.is_empty() {
         judgement.open.extend(open);
         return;
     }
     let rows = settings.thresholds.bars.rows;
-    let mut judged = 0;
-    for member in &evidence.members {
-        let rate = member.rate();
-        #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
-        let is_thin = (rate.scored() as f64) < rows;
-        if is_thin {
-            continue;
-        }
-        judged += 1;
-        judgement.findings.extend(under_powered(evidence, member));
-    }
-    if judged == 0 {
+    if !evidence.members.iter().any(|member| member.own.n >= rows) {
         judgement
             .open
-            .push((Verdict::InsufficientEvidence, format!("floor_unjudged:no_member_has_{rows:.0}_scored_rows")));
+            .push((Verdict::InsufficientEvidence, format!("floor_unjudged:no_member_has_{rows:.0}_weighted_rows")));
     }
-}
-
-/// One member against the floor: settled when its whole interval lies below, else worth a look.
-fn under_powered(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
-    let success = member.rate().success()?;
-    let floor = evidence.tier.floor;
-    if success.value >= floor {
-        return None;
-    }
-    let verdict = if success.hi < floor { Verdict::Misaligned } else { Verdict::Watch };
-    let mut found = finding(evidence, "under_powered", member, verdict);
-    found.sources.push(SourceId::Sessions);
-    found.measured =
-        Some(Measured { what: "raw success", value: success.value, unit: Unit::Share, n: Some(success.n) });
-    found.limit = Some(Limit { op: LimitOp::AtLeast, value: floor, setting: "tiers" });
-    found.why = Sentence::new().name(&member.target).own(format!(
-        " succeeds in {} of {} ({:.0} % to {:.0} %), the floor of {} is {:.0} %",
-        success.hits,
-        success.n,
-        success.lo * 100.0,
-        success.hi * 100.0,
-        evidence.tier.tier,
-        floor * 100.0
-    ));
-    found.todo = Sentence::from("move this work to a stronger pool, or take the member out");
-    if verdict == Verdict::Misaligned {
-        found.held = Some("moving work between pools is proposed with the full estimator (methods §13)".to_owned());
-    }
-    Some(found)
+    work::judge(evidence, settings, judgement);
 }
 
 /// One requirement held against one member.
@@ -313,8 +242,7 @@ fn misfit(
     median_q: f64,
     median_bill: Option<f64>,
 ) -> Option<Finding> {
-    #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
-    let has_rows = member.rate().scored() as f64 >= settings.thresholds.bars.rows;
+    let has_rows = member.own.n >= settings.thresholds.bars.rows;
     let q = member.q.get().filter(|_| !has_rows)?;
     let sizing = &settings.thresholds.sizing;
     let belongs = settings.thresholds.latest.belongs;

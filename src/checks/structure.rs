@@ -32,7 +32,13 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     findings.extend(layers::lead_unreachable(evidence));
     findings.extend(no_consumer(evidence));
     findings.extend(single_home(evidence));
-    Judgement { numbers: numbers(evidence), aligned: aligned(evidence), open: open(evidence), findings }
+    Judgement {
+        numbers: numbers(evidence),
+        aligned: aligned(evidence),
+        open: open(evidence),
+        findings,
+        looks: Vec::new(),
+    }
 }
 
 /// What cannot be judged: members that a catalogue would have to show, rules that need a fact nobody states, and consumers that

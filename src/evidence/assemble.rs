@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::attribution::{Attribution, SpeedMember};
-use super::book::{Book, Offer, RowView, bill_of};
+use super::attribution::{Attribution, SpeedMember, UNRECORDED};
+use super::book::{Book, ListPrice, Offer, RowView, bill_of};
+use super::cells::{CellInput, EstimateRules, OwnEvidence, estimate};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
 use super::outside::{Around, Outside, Surroundings, ask_policy, shape, takes};
@@ -14,12 +15,14 @@ use super::pool::{
     Requirements, Successor, TierNumbers,
 };
 use super::standing::{Rated, Standings, standings};
+use super::statistics::mix::ClassMix;
+use super::statistics::severity::severity;
 use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
 use crate::identity::Identity;
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{
-    Effort, HomeId, Known, MemberKey, ModelId, PoolId, Provenance, ProviderId, QuotaHome, RouteDef, Selection,
-    SourceId, TargetRef,
+    Effort, HomeId, Known, LookKey, LookMemory, MemberKey, ModelId, PoolId, Prices, Provenance, ProviderId, QuotaHome,
+    RouteDef, Selection, SourceId, TargetRef,
 };
 
 /// What a home is, as far as evidence needs it.
@@ -56,11 +59,15 @@ pub struct World<'a> {
     /// Models the owner never wants proposed.
     pub blacklisted: &'a BTreeSet<ModelId>,
     /// When this review first saw a model nobody dates.
-    pub first_seen: &'a dyn Fn(&ModelId) -> Option<DateTime<Utc>>,
+    pub first_seen: &'a (dyn Fn(&ModelId) -> Option<DateTime<Utc>> + Sync),
     /// Rules of the windows.
     pub window_rules: WindowRules,
     /// What lies around pools that ask the same, computed once for all of them.
     pub around: Surroundings<'a>,
+    /// How rows become estimates.
+    pub estimates: EstimateRules,
+    /// Span of the idle rule, days.
+    pub idle_days: f64,
 }
 
 /// What is particular to one pool.
@@ -87,6 +94,10 @@ pub struct PoolInput<'a> {
     pub seen_before: BTreeSet<(String, String)>,
     /// Targets an earlier accepted catalogue did not have either.
     pub missing_before: BTreeSet<String>,
+    /// What earlier looks left behind.
+    pub looks: BTreeMap<LookKey, LookMemory>,
+    /// Axis → when a change on it landed last.
+    pub landed: BTreeMap<String, DateTime<Utc>>,
     /// Tier.
     pub tier: TierNumbers,
     /// Requirements.
@@ -100,21 +111,35 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
     let inside: BTreeSet<&ModelId> = ring_members.iter().map(|member| &member.key.model).collect();
     let rated: Vec<&Outside<'_>> = around.outside.iter().filter(|outside| !inside.contains(outside.model)).collect();
     let standings = standings(&rated_set(world, ring_members, &rated), &input.tier.index_mix);
-    let members: Vec<MemberEvidence> =
-        ring_members.iter().map(|member| member_evidence(world, &input, member, ring_members, &standings)).collect();
+    let (mix, own) = own_evidence(world, &input.pool, ring_members, &standings);
+    let members: Vec<MemberEvidence> = ring_members
+        .iter()
+        .zip(own)
+        .map(|(member, own)| member_evidence(world, &input, member, ring_members, &standings, own))
+        .collect();
     let members = with_speeds(world, &input.pool, ring_members, members);
     let market = market_view(world, &input, &members, (&around, &inside, &rated), &standings);
     let lead =
         input.ring.as_ref().ok().and_then(|ring| members.iter().position(|m| m.key == ring.lead().key.to_string()));
+    let assigned = world.attribution.assigned(&input.pool, &world.estimates.clock, world.idle_days);
+    let recent_tasks = assigned.values().sum();
+    let (idle, assigned) = (idle(ring_members, &assigned), assigned_to(ring_members, assigned));
     PoolEvidence {
         now: world.now,
         is_single: input.is_single,
         definition: input.definition.cloned(),
         variants: dropped_variants(world, &input),
         is_weighted: input.ring.as_ref().is_ok_and(|ring| ring.selection() != Selection::Ordered),
-        excluded: world.attribution.excluded(&input.pool),
-        recent_tasks: world.attribution.recent_tasks(&input.pool, None),
-        idle: idle(world, &input.pool, ring_members),
+        excluded: world.attribution.excluded(&input.pool, &world.estimates.clock),
+        recent_tasks,
+        idle,
+        assigned,
+        mix,
+        assigned_days: world.idle_days,
+        mature_hours: world.estimates.clock.mature_hours,
+        looks: input.looks,
+        landed: input.landed,
+        judged: severity(&world.attribution.judged(&input.pool)),
         consumers: input.consumers,
         consumer_files: input.consumer_files,
         facts: input.facts,
@@ -142,11 +167,60 @@ fn is_only_effort(members: &[RingMember], key: &MemberKey) -> bool {
     !members.iter().any(|other| other.key.model == key.model && other.key.effort != key.effort)
 }
 
-/// Members without a task in the idle span.
-fn idle(world: &World<'_>, pool: &PoolId, members: &[RingMember]) -> BTreeSet<String> {
-    let tasks =
-        |member: &RingMember| world.attribution.recent_tasks(pool, Some((&member.key.model, &member.key.effort)));
-    members.iter().filter(|member| tasks(member) == 0).map(|member| member.key.to_string()).collect()
+/// Members without a task in the idle span. Tasks without a recorded effort count for every member of their model, so that
+/// no member is called idle for want of a record.
+fn idle(members: &[RingMember], assigned: &BTreeMap<String, u64>) -> BTreeSet<String> {
+    let has_tasks = |member: &&RingMember| {
+        let unrecorded = format!("{}@{UNRECORDED}", member.key.model);
+        assigned.contains_key(&model_effort(&member.key.model, &member.key.effort))
+            || assigned.contains_key(&unrecorded)
+    };
+    members.iter().filter(|member| !has_tasks(member)).map(|member| member.key.to_string()).collect()
+}
+
+/// The tasks of every `model@effort` of the ring; those without a recorded effort join the only member of their model.
+fn assigned_to(members: &[RingMember], mut assigned: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    for member in members.iter().filter(|member| is_only_effort(members, &member.key)) {
+        if let Some(tasks) = assigned.remove(&format!("{}@{UNRECORDED}", member.key.model)) {
+            *assigned.entry(model_effort(&member.key.model, &member.key.effort)).or_default() += tasks;
+        }
+    }
+    assigned
+}
+
+/// What our own rows say of each member, in ring order, and the pool's class mix.
+fn own_evidence(
+    world: &World<'_>,
+    pool: &PoolId,
+    members: &[RingMember],
+    standings: &Standings,
+) -> (ClassMix, Vec<OwnEvidence>) {
+    let names: Vec<String> = members.iter().map(|m| model_effort(&m.key.model, &m.key.effort)).collect();
+    let inputs: Vec<CellInput<'_>> = members
+        .iter()
+        .zip(&names)
+        .map(|(member, name)| {
+            let (model, effort) = (&member.key.model, &member.key.effort);
+            let standing = standings.by_id.get(name);
+            let is_other_row = world.book.row(model, effort).is_some_and(|view| view.is_imputed);
+            CellInput {
+                name,
+                rows: world.attribution.rows(pool, model, effort, is_only_effort(members, &member.key)),
+                index: standing.and_then(|standing| standing.index),
+                is_imputed: is_other_row || standing.is_some_and(|standing| !standing.imputed.is_empty()),
+                prices: list_prices(world, model),
+            }
+        })
+        .collect();
+    estimate(&inputs, &world.estimates)
+}
+
+/// The list price of a model that the sources agree on.
+fn list_prices(world: &World<'_>, model: &ModelId) -> Option<Prices> {
+    match world.book.price(model)? {
+        ListPrice::Agreed(prices, _) => Some(*prices),
+        ListPrice::Disputed(_) => None,
+    }
 }
 
 /// The variants that the models of dropped targets take.
@@ -193,6 +267,7 @@ fn member_evidence(
     member: &RingMember,
     members: &[RingMember],
     standings: &Standings,
+    own: OwnEvidence,
 ) -> MemberEvidence {
     let (model, effort) = (&member.key.model, &member.key.effort);
     let view = world.book.row(model, effort);
@@ -230,7 +305,7 @@ fn member_evidence(
         imputed,
         end: ending(world, input, member, members),
         market: market_of(world, input, member, view),
-        rates: world.attribution.rates(&input.pool, model, effort, is_only_effort(members, &member.key)),
+        own,
         speed: None,
         windows: windows(world, member),
     }

@@ -4,42 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::rates::RawRate;
+use super::own::{self, MemberRows, OwnRow, RowClock};
 use super::speed::{MemberSpeed, SpeedReading, by_member};
+use super::statistics::severity::JudgeCell;
 use crate::identity::Identity;
-use crate::rollup::{self, RollupInput};
-use crate::vocabulary::{Effort, ModelId, PoolId, ScorecardRow, SpeedRow};
+use crate::vocabulary::{Effort, ModelId, PoolId, ProviderId, ScorecardRow, SpeedRow};
 
 /// The effort of a row that records none.
-const UNRECORDED: &str = "?";
+pub(super) const UNRECORDED: &str = "?";
 
 /// Which rows count, from the settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RowLimits {
     /// Older rows are left out, days.
     pub max_age_days: f64,
-    /// Younger rows are not scored, hours.
-    pub mature_hours: f64,
-    /// Span of the idle rule, days.
-    pub idle_days: f64,
 }
 
-/// The rates of one pool: `model@effort` → class → counts.
-pub type PoolRates = BTreeMap<String, BTreeMap<String, RawRate>>;
+/// The rows of one pool: `model@effort` → class → rows.
+type PoolRows = BTreeMap<String, MemberRows>;
+
+/// Scores that one judge gave one member's work of one class.
+type JudgeScores = BTreeMap<(String, String, String), (f64, f64)>;
 
 /// Our own evidence, attributed.
 #[derive(Debug, Default)]
 pub struct Attribution {
-    /// Pool → member → class → counts. A row without a recorded effort stands under `model@?`.
-    rates: BTreeMap<String, PoolRates>,
+    /// Pool → its rows. A row without a recorded effort stands under `model@?`.
+    own: BTreeMap<String, PoolRows>,
+    /// Pool → (judge, `model@effort`, class) → sum of scores and their number.
+    judged: BTreeMap<String, JudgeScores>,
     /// Pool → reason → rows left out.
     excluded: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Pool → `model@effort` → tasks of the idle span.
-    recent: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
     /// Speed rows with their canonical model.
     speeds: Vec<(ModelId, SpeedRow)>,
     /// Names that could not be matched: source row's provider and model.
     unmatched: BTreeSet<String>,
+    /// Names that were resolved already: the same few come back on every row.
+    resolved: BTreeMap<(ProviderId, String), Option<ModelId>>,
 }
 
 impl Attribution {
@@ -52,17 +53,8 @@ impl Attribution {
         now: DateTime<Utc>,
     ) -> Self {
         let mut all = Self::default();
-        let inputs: Vec<RollupInput> =
-            cards.iter().filter_map(|row| all.scorecard(identity, row, limits, now)).collect();
-        for tally in rollup::by_member(&inputs) {
-            let rate = RawRate::from(&tally);
-            *all.rates
-                .entry(tally.pool)
-                .or_default()
-                .entry(tally.member)
-                .or_default()
-                .entry(tally.class)
-                .or_default() += rate;
+        for row in cards {
+            all.add(identity, row, limits, now);
         }
         for row in speeds {
             match identity.offer(&row.provider, &row.model).model() {
@@ -70,50 +62,53 @@ impl Attribution {
                 None => all.miss(&row.provider.to_string(), &row.model),
             }
         }
+        all.settle();
         all
     }
 
-    /// One scorecard row as a rollup input, or counted as left out. A row that names no pool belongs to none.
-    fn scorecard(
-        &mut self,
-        identity: &Identity,
-        row: &ScorecardRow,
-        limits: RowLimits,
-        now: DateTime<Utc>,
-    ) -> Option<RollupInput> {
-        let pool = row.pool.as_ref().map_or_else(String::new, ToString::to_string);
-        let age = hours_between(row.finished_at, now);
-        let Some(model) = identity.offer(&row.provider, &row.model).model().cloned() else {
-            self.miss(&row.provider.to_string(), &row.model);
-            self.exclude(&pool, "unmapped_model");
-            return None;
+    /// Takes one scorecard row in, or counts it as left out. A row that names no pool belongs to none.
+    pub fn add(&mut self, identity: &Identity, row: &ScorecardRow, limits: RowLimits, now: DateTime<Utc>) {
+        let pool = row.pool.as_ref().map_or("", |pool| pool.as_str());
+        let Some(model) = self.resolve(identity, row) else {
+            self.miss(row.provider.as_str(), &row.model);
+            return self.exclude(pool, "unmapped_model");
         };
-        if age > limits.max_age_days * 24.0 {
-            self.exclude(&pool, "too_old");
-            return None;
+        let age_hours = hours_between(row.finished_at, now);
+        if age_hours > limits.max_age_days * 24.0 {
+            return self.exclude(pool, "too_old");
         }
-        let effort = row.effort.as_ref().map_or(UNRECORDED, Effort::as_str);
-        let member = format!("{model}@{effort}");
-        if age <= limits.idle_days * 24.0 {
-            let tasks = self.recent.entry(pool.clone()).or_default().entry(member.clone()).or_default();
-            tasks.insert(row.task_id.clone());
+        if age_hours < 0.0 {
+            return self.exclude(pool, "future");
         }
-        Some(RollupInput {
-            pool,
-            member,
-            class: row.task_class.clone(),
-            task: row.task_id.clone(),
-            day: row.finished_at.date_naive(),
-            outcome: row.outcome,
-            immature: age < limits.mature_hours,
-            duration_s: row.duration_s,
-            cost_usd: row.cost_usd,
-        })
+        let member = format!("{model}@{}", row.effort.as_ref().map_or(UNRECORDED, Effort::as_str));
+        if let Some(judged) = &row.judged {
+            let scores = entry(&mut self.judged, pool);
+            let sum = scores.entry((judged.judge.clone(), member.clone(), row.task_class.clone())).or_default();
+            *sum = (sum.0 + judged.score, sum.1 + 1.0);
+        }
+        let rows = entry(entry(entry(&mut self.own, pool), &member), &row.task_class);
+        rows.push(OwnRow::of(row));
+    }
+
+    /// Puts the rows in the order in which they are summed; to be called once all are in.
+    pub fn settle(&mut self) {
+        self.own.values_mut().flat_map(BTreeMap::values_mut).for_each(own::settle);
+    }
+
+    /// The canonical model of a row.
+    fn resolve(&mut self, identity: &Identity, row: &ScorecardRow) -> Option<ModelId> {
+        let key = (row.provider.clone(), row.model.clone());
+        if let Some(known) = self.resolved.get(&key) {
+            return known.clone();
+        }
+        let model = identity.offer(&row.provider, &row.model).model().cloned();
+        self.resolved.insert(key, model.clone());
+        model
     }
 
     /// Counts a row that is left out.
     fn exclude(&mut self, pool: &str, reason: &str) {
-        *self.excluded.entry(pool.to_owned()).or_default().entry(reason.to_owned()).or_default() += 1;
+        *entry(entry(&mut self.excluded, pool), reason) += 1;
     }
 
     /// Remembers a name that could not be matched.
@@ -121,52 +116,66 @@ impl Attribution {
         self.unmatched.insert(format!("{provider}/{model}"));
     }
 
-    /// The class counts of a member of a pool. Rows without a recorded effort join it only when it is the pool's only
+    /// The rows of a member of a pool by class. Rows without a recorded effort join it only when it is the pool's only
     /// member of that model (DESIGN §14).
-    pub fn rates(
-        &self,
-        pool: &PoolId,
-        model: &ModelId,
-        effort: &Effort,
-        is_only_effort: bool,
-    ) -> BTreeMap<String, RawRate> {
-        let Some(members) = self.rates.get(pool.as_str()) else { return BTreeMap::new() };
-        let mut rates = members.get(&format!("{model}@{effort}")).cloned().unwrap_or_default();
-        if is_only_effort {
-            for (class, rate) in members.get(&format!("{model}@{UNRECORDED}")).into_iter().flatten() {
-                *rates.entry(class.clone()).or_default() += *rate;
-            }
+    pub fn rows(&self, pool: &PoolId, model: &ModelId, effort: &Effort, is_only_effort: bool) -> MemberRows {
+        let Some(members) = self.own.get(pool.as_str()) else { return MemberRows::new() };
+        let mut rows = members.get(&format!("{model}@{effort}")).cloned().unwrap_or_default();
+        let unrecorded = members.get(&format!("{model}@{UNRECORDED}")).filter(|_| is_only_effort);
+        for (class, more) in unrecorded.into_iter().flatten() {
+            entry(&mut rows, class).extend(more);
         }
-        rates
+        own::settle(&mut rows);
+        rows
     }
 
     /// Rows of a pool that were left out, by reason: at the review and by their outcome.
-    pub fn excluded(&self, pool: &PoolId) -> BTreeMap<String, u64> {
+    pub fn excluded(&self, pool: &PoolId, clock: &RowClock) -> BTreeMap<String, u64> {
         let mut excluded = self.excluded.get(pool.as_str()).cloned().unwrap_or_default();
-        for rate in self.rates.get(pool.as_str()).into_iter().flatten().flat_map(|(_, classes)| classes.values()) {
+        for rows in self.own.get(pool.as_str()).into_iter().flatten().flat_map(|(_, classes)| classes.values()) {
+            let rate = own::raw_rate(rows, clock);
             for (reason, n) in
                 [("infrastructure", rate.infra), ("unknown_outcome", rate.unknown), ("immature", rate.immature)]
             {
                 if n > 0 {
-                    *excluded.entry(reason.to_owned()).or_default() += n;
+                    *entry(&mut excluded, reason) += n;
                 }
             }
         }
         excluded
     }
 
-    /// Distinct tasks of a pool in the idle span, and of one member of it. Rows without a recorded effort count for every
-    /// member of their model, so that no member is called idle for want of a record.
-    pub fn recent_tasks(&self, pool: &PoolId, member: Option<(&ModelId, &Effort)>) -> u64 {
-        let Some(members) = self.recent.get(pool.as_str()) else { return 0 };
-        let is_meant = |name: &str| {
-            member.is_none_or(|(model, effort)| {
-                name == format!("{model}@{effort}") || name == format!("{model}@{UNRECORDED}")
+    /// Who got the tasks of a pool whose first attempt ended in the idle span: `model@effort` → tasks. The first assignment
+    /// of a task counts, not its attempts. Rows without a recorded effort stand under `model@?`.
+    pub fn assigned(&self, pool: &PoolId, clock: &RowClock, idle_days: f64) -> BTreeMap<String, u64> {
+        let mut first: BTreeMap<u64, (i64, u64, &str)> = BTreeMap::new();
+        for (member, rows) in self.own.get(pool.as_str()).into_iter().flatten() {
+            for row in rows.values().flatten() {
+                let here = (row.ended_s, row.attempt, member.as_str());
+                let known = first.entry(row.task).or_insert(here);
+                *known = here.min(*known);
+            }
+        }
+        let mut assigned = BTreeMap::new();
+        for (ended_s, _, member) in first.into_values() {
+            if clock.age_days(ended_s) <= idle_days {
+                *entry(&mut assigned, member) += 1;
+            }
+        }
+        assigned
+    }
+
+    /// What model judges scored in a pool, as cells of the severity fit; an item is a member's work of one class.
+    pub fn judged(&self, pool: &PoolId) -> Vec<JudgeCell> {
+        let scores = self.judged.get(pool.as_str()).into_iter().flatten();
+        scores
+            .map(|((judge, member, class), (sum, n))| JudgeCell {
+                judge: judge.clone(),
+                item: format!("{member}|{class}"),
+                n: *n,
+                mean: sum / n,
             })
-        };
-        let tasks: BTreeSet<_> =
-            members.iter().filter(|(name, _)| is_meant(name)).flat_map(|(_, tasks)| tasks).collect();
-        tasks.len() as u64
+            .collect()
     }
 
     /// The measured speeds of the members of a pool, by key. A row that names a pool speaks of that pool only, one that names
@@ -229,4 +238,12 @@ fn hours_between(from: DateTime<Utc>, to: DateTime<Utc>) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
     let hours = span.num_seconds() as f64 / 3600.0;
     hours
+}
+
+/// The value under a text key; the key is copied only when it is new.
+fn entry<'a, T: Default>(map: &'a mut BTreeMap<String, T>, key: &str) -> &'a mut T {
+    if !map.contains_key(key) {
+        map.insert(key.to_owned(), T::default());
+    }
+    map.get_mut(key).expect("it has just been put there")
 }

@@ -1,9 +1,8 @@
 //! Which models lie outside the pools, and how a pool could call each. Most pools ask the same of a model, so the answers are
 //! computed once per set of rules and shared: a run over many pools asks every offer once, not once per pool.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use super::assemble::{PoolInput, World};
 use super::book::Offer;
@@ -22,18 +21,14 @@ pub(super) struct Around<'a> {
 
 /// Set of rules → what lies around pools that have it.
 #[derive(Default)]
-pub struct Surroundings<'a>(RefCell<BTreeMap<String, Rc<Around<'a>>>>);
+pub struct Surroundings<'a>(Mutex<BTreeMap<String, Arc<Around<'a>>>>);
 
 impl<'a> Surroundings<'a> {
     /// What lies around a pool, computed for the first pool that asks so.
-    pub(super) fn of(&self, world: &World<'a>, input: &PoolInput<'_>) -> Rc<Around<'a>> {
+    pub(super) fn of(&self, world: &World<'a>, input: &PoolInput<'_>) -> Arc<Around<'a>> {
         let asked = format!("{:?} {:?} {:?}", input.policy, shape(&input.tier), input.requirements);
-        if let Some(known) = self.0.borrow().get(&asked) {
-            return Rc::clone(known);
-        }
-        let around = Rc::new(around(world, input));
-        self.0.borrow_mut().insert(asked, Rc::clone(&around));
-        around
+        let mut known = self.0.lock().expect("judging a pool does not panic");
+        Arc::clone(known.entry(asked).or_insert_with(|| Arc::new(around(world, input))))
     }
 }
 

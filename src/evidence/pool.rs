@@ -6,13 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 
 use super::book::{EndDate, PriceChange};
+use super::cells::OwnEvidence;
 use super::fit;
 use super::front::Pareto;
 use super::rates::RawRate;
 use super::speed::MemberSpeed;
+use super::statistics::cost::Worth;
+use super::statistics::mix::ClassMix;
+use super::statistics::severity::Severities;
 use super::windows::MemberWindows;
 use crate::ring::{Hold, ResolvedRing, RingError, RingMember, Rule};
-use crate::vocabulary::{Known, Place, PoolId, Prices, RouteDef, SourceId, Tier};
+use crate::vocabulary::{Known, LookKey, LookMemory, Place, PoolId, Prices, RouteDef, SourceId, Tier};
 
 /// Whether a source can be leaned on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub struct TierNumbers {
     pub is_assumed: bool,
     /// Dollars lost when a task fails.
     pub stake_usd: f64,
+    /// Dollars per minute of waiting.
+    pub minute_usd: f64,
     /// Success rate below which a member is too weak.
     pub floor: f64,
     /// Index name → weight.
@@ -141,8 +147,8 @@ pub struct MemberEvidence {
     pub end: Option<Ending>,
     /// What else the market says of its offer.
     pub market: MemberMarket,
-    /// Task class → raw rate in this pool; members of one model at one effort share their rows.
-    pub rates: BTreeMap<String, RawRate>,
+    /// What our own rows say of it in this pool; members of one model at one effort share their rows.
+    pub own: OwnEvidence,
     /// Measured speed in this pool.
     pub speed: Option<MemberSpeed>,
     /// Its windows.
@@ -152,10 +158,7 @@ pub struct MemberEvidence {
 impl MemberEvidence {
     /// The raw rate over all classes.
     pub fn rate(&self) -> RawRate {
-        self.rates.values().fold(RawRate::default(), |mut sum, rate| {
-            sum += *rate;
-            sum
-        })
+        self.own.raw
     }
 
     /// As the fit sees it.
@@ -273,6 +276,20 @@ pub struct PoolEvidence {
     pub market: MarketView,
     /// Which sources can be leaned on.
     pub readiness: BTreeMap<SourceId, Readiness>,
+    /// The pool's own class mix.
+    pub mix: ClassMix,
+    /// Tasks of the idle span by the member that got them first: `model@effort` → tasks.
+    pub assigned: BTreeMap<String, u64>,
+    /// Days of that span.
+    pub assigned_days: f64,
+    /// Age from which on a row is scored, hours.
+    pub mature_hours: f64,
+    /// What earlier looks left behind, by comparison.
+    pub looks: BTreeMap<LookKey, LookMemory>,
+    /// Axis → when a change on it landed last.
+    pub landed: BTreeMap<String, DateTime<Utc>>,
+    /// Scores of model judges, severity corrected: shown beside success, never inside it.
+    pub judged: Severities,
     /// Rows of the pool's own sessions left out, by reason.
     pub excluded: BTreeMap<String, u64>,
     /// Tasks of the pool in the last days of the idle rule.
@@ -319,6 +336,25 @@ impl PoolEvidence {
     pub fn pointer_of(&self, key: &str) -> Option<String> {
         let member = self.ring_member(key).filter(|member| member.listed_in == self.pool && !member.by_pattern)?;
         Some(member.pointer.clone())
+    }
+
+    /// What a failed task and a minute are worth here.
+    pub fn worth(&self) -> Worth {
+        Worth { stake_usd: self.tier.stake_usd, minute_usd: self.tier.minute_usd }
+    }
+
+    /// Tasks of the pool per day, over the idle span.
+    #[expect(clippy::cast_precision_loss, reason = "task counts stay far below 2^53")]
+    pub fn tasks_per_day(&self) -> f64 {
+        self.recent_tasks as f64 / self.assigned_days
+    }
+
+    /// Weighted rows of two members that came in since an instant.
+    #[expect(clippy::cast_possible_truncation, reason = "hours of maturity are few")]
+    pub fn rows_since(&self, a: &MemberEvidence, b: &MemberEvidence, at: DateTime<Utc>) -> f64 {
+        let mature_s = (self.mature_hours * 3600.0) as i64;
+        let of = |member: &MemberEvidence| member.own.rows_since(at.timestamp(), mature_s);
+        of(a) + if a.model_effort == b.model_effort { 0.0 } else { of(b) }
     }
 
     /// Whether a source can be leaned on.

@@ -12,13 +12,18 @@ const Z_90: f64 = 1.644_853_626_951_472_7;
 /// Source: E. B. Wilson (1927), the roots of `|p - p̂| = z·sqrt(p(1-p)/n)`; at 0 and at `n` successes the outer bound is
 /// exactly 0 or 1.
 pub fn wilson(successes: f64, n: f64) -> Option<(f64, f64)> {
+    wilson_at(successes, n, Z_90)
+}
+
+/// The Wilson interval at another quantile of the standard normal.
+pub fn wilson_at(successes: f64, n: f64, z: f64) -> Option<(f64, f64)> {
     if !(n > 0.0 && n.is_finite() && (0.0..=n).contains(&successes)) {
         return None;
     }
-    let z2 = Z_90 * Z_90;
+    let z2 = z * z;
     let p = successes / n;
     let center = p + z2 / (2.0 * n);
-    let spread = Z_90 * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
+    let spread = z * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z2 / n;
     let lo = if successes <= 0.0 { 0.0 } else { (center - spread) / scale };
     let hi = if successes >= n { 1.0 } else { (center + spread) / scale };

@@ -1,17 +1,16 @@
 //! The files of the data folder: a body and its sidecar `<file>.meta.json`, each replaced whole. A body without a sidecar of
 //! its own bytes is read as unknown, so a fetch that is killed between the two loses nothing but its freshness.
-#![expect(clippy::disallowed_methods, reason = "the one room of fetch that opens files for writing")]
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use atomic_write_file::AtomicWriteFile;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::http::Answer;
+use crate::store::replace_fetched;
 use crate::vocabulary::Digest;
 
 /// Most bytes of a sidecar.
@@ -85,9 +84,6 @@ pub(super) fn read(path: &Path) -> Option<Kept> {
 
 /// Replaces a body, then its sidecar. The folder is made if it is missing.
 pub(super) fn write(path: &Path, body: &[u8], sidecar: &Sidecar) -> Result<(), String> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| format!("making its folder: {}", error.kind()))?;
-    }
     replace(path, body)?;
     write_sidecar(path, sidecar)
 }
@@ -99,15 +95,9 @@ pub(super) fn write_sidecar(path: &Path, sidecar: &Sidecar) -> Result<(), String
     replace(&sidecar_of(path), text.as_bytes())
 }
 
-/// Replaces a file whole: temporary file beside it, synced, renamed. A link is followed, so that it stays a link.
+/// Replaces a file whole.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let write = || -> std::io::Result<()> {
-        let mut file = AtomicWriteFile::open(&target)?;
-        file.write_all(bytes)?;
-        file.commit()
-    };
-    write().map_err(|error| format!("writing {}: {}", path.display(), error.kind()))
+    replace_fetched(path, bytes).map_err(|error| format!("{error:#}"))
 }
 
 /// `<path>.meta.json`.

@@ -1,9 +1,10 @@
 //! This run's outcomes against the last run's: new, unchanged, updated or absent, and since when.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, RunFact};
 use super::ledger::Past;
+use super::looks::LooksFact;
 use super::settle::Settlement;
 use crate::verdict::{Baseline, CheckReport, Counts, Finding, PoolReport, Report, Verdict};
 use crate::vocabulary::SourceState;
@@ -36,15 +37,28 @@ pub fn run_facts(
     settings_digest: &str,
     models: &BTreeSet<String>,
 ) -> Vec<Fact> {
-    let mut facts = vec![Fact::Run(run_fact(report, settings_digest))];
+    let seen = &settlement.seen;
+    let mut facts = vec![Fact::Run(run_fact(report, settings_digest, &seen.subtrees))];
     facts.extend(report.pools.iter().flat_map(|pool| moved(pool, past, &report.run_id)).map(Fact::Outcome));
     facts.extend(gone(report, past).into_iter().map(Fact::Outcome));
-    facts.extend(settlement.facts.iter().cloned().map(Fact::Proposal));
+    facts.extend(settlement.facts.iter().map(|fact| Fact::Proposal(Box::new(fact.clone()))));
     let unseen: BTreeSet<String> = models.iter().filter(|model| past.first_seen(model).is_none()).cloned().collect();
     if !unseen.is_empty() {
         facts.push(Fact::FirstSeen(FirstSeenFact { models: unseen }));
     }
+    if !seen.looks.looks.is_empty() {
+        facts.push(Fact::Looks(seen.looks.clone()));
+    }
     facts
+}
+
+/// What a run saw beside its report: the definitions of the pools, and the looks that counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SeenNow {
+    /// Pool → digest of its definition.
+    pub subtrees: BTreeMap<String, String>,
+    /// Looks that counted or moved.
+    pub looks: LooksFact,
 }
 
 /// State and since of one outcome.
@@ -154,7 +168,7 @@ fn gone(report: &Report, past: &Past) -> Vec<OutcomeFact> {
 }
 
 /// The run's own fact. A source without a digest is named by how its reading ended.
-fn run_fact(report: &Report, settings_digest: &str) -> RunFact {
+fn run_fact(report: &Report, settings_digest: &str, subtrees: &BTreeMap<String, String>) -> RunFact {
     let sources = report.sources.iter().map(|note| {
         let state = match &note.state {
             SourceState::Fresh => "fresh",
@@ -170,6 +184,7 @@ fn run_fact(report: &Report, settings_digest: &str) -> RunFact {
         policy: report.policy_digest.clone(),
         verdicts: report.pools.iter().map(verdicts).collect(),
         counts: report.counts,
+        subtrees: subtrees.clone(),
     }
 }
 

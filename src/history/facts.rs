@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::looks::LooksFact;
 use crate::verdict::{Counts, Verdict};
 
 /// What one event says.
@@ -17,9 +18,11 @@ pub enum Fact {
     /// An outcome began, changed or ended.
     Outcome(OutcomeFact),
     /// A proposal was made, changed, missed or closed.
-    Proposal(ProposalFact),
+    Proposal(Box<ProposalFact>),
     /// Models this review had never seen before.
     FirstSeen(FirstSeenFact),
+    /// Comparisons that were looked at.
+    Looks(LooksFact),
 }
 
 /// A run: what it read and what it said.
@@ -35,6 +38,9 @@ pub struct RunFact {
     pub verdicts: BTreeMap<String, PoolVerdicts>,
     /// Outcomes by baseline state.
     pub counts: Counts,
+    /// Pool → digest of its definition.
+    #[serde(default)]
+    pub subtrees: BTreeMap<String, String>,
 }
 
 /// The verdicts of one pool.
@@ -119,6 +125,8 @@ pub enum ProposalState {
     Withdrawn,
     /// Closed: its time ran out.
     Expired,
+    /// Closed: the config holds what it predicted.
+    Landed,
 }
 
 /// One proposal, as much of it as later runs need.
@@ -126,6 +134,21 @@ pub enum ProposalState {
 pub struct ProposalFact {
     /// What is argued.
     pub fingerprint: String,
+    /// Between whom, in no order.
+    #[serde(default)]
+    pub axis: String,
+    /// The finding's code.
+    #[serde(default)]
+    pub code: String,
+    /// What the change does.
+    #[serde(default)]
+    pub change: String,
+    /// Whom it is about.
+    #[serde(default)]
+    pub subject: String,
+    /// The other side, or empty.
+    #[serde(default)]
+    pub counterpart: String,
     /// The pool.
     pub pool: String,
     /// The check.
@@ -146,6 +169,9 @@ pub struct ProposalFact {
     pub hi90: i64,
     /// Digest of the config subtree it was computed on.
     pub subtree_digest: String,
+    /// Digest of that subtree after the change, for a change of config.
+    #[serde(default)]
+    pub subtree_digest_after: Option<String>,
     /// When it was first made.
     pub first_seen: String,
     /// When it lapses.
@@ -157,7 +183,7 @@ pub struct ProposalFact {
 impl ProposalFact {
     /// Whether the proposal is open.
     pub fn is_open(&self) -> bool {
-        !matches!(self.state, ProposalState::Withdrawn | ProposalState::Expired)
+        !matches!(self.state, ProposalState::Withdrawn | ProposalState::Expired | ProposalState::Landed)
     }
 }
 

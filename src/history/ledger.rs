@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, RunFact};
+use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
+use super::looks::LookFact;
 use crate::vocabulary::{Digest, Place, Reject, canonical_json};
 
 /// What the first event's `prev` is the digest of.
@@ -54,6 +55,14 @@ pub struct Past {
     previous_at: Option<DateTime<Utc>>,
     /// Source → its digest (or how its reading ended) in the run before.
     sources: BTreeMap<String, String>,
+    /// What the last counted look at each comparison left behind.
+    looks: BTreeMap<(String, String, String, String), LookFact>,
+    /// Pool → digest of its definition in the run before.
+    subtrees: BTreeMap<String, String>,
+    /// Pool → the sources of the run before its definition last changed.
+    changed: BTreeMap<String, BTreeMap<String, String>>,
+    /// Pool, axis → when a change on it landed last.
+    landings: BTreeMap<(String, String), DateTime<Utc>>,
 }
 
 impl Past {
@@ -78,6 +87,46 @@ impl Past {
         outcome.into_iter().flat_map(|outcome| &outcome.findings)
     }
 
+    /// What the looks at the comparisons of a pool left behind, where they rest on the same basis.
+    pub fn looks(&self, pool: &str, basis: &str) -> impl Iterator<Item = &LookFact> {
+        self.looks.values().filter(move |look| look.pool == pool && look.basis == basis)
+    }
+
+    /// The sources that were read when a pool's definition was last judged before it changed; `None` when it did not change.
+    pub fn sources_before_change(&self, pool: &str, subtree: &str) -> Option<&BTreeMap<String, String>> {
+        match self.subtrees.get(pool) {
+            Some(known) if known != subtree => Some(&self.sources),
+            _ => self.changed.get(pool),
+        }
+    }
+
+    /// When changes of a pool landed last, by axis.
+    pub fn landed(&self, pool: &str) -> impl Iterator<Item = (&str, DateTime<Utc>)> {
+        let of_pool = self.landings.iter().filter(move |((known, _), _)| known == pool);
+        of_pool.map(|((_, axis), at)| (axis.as_str(), *at))
+    }
+
+    /// Takes one run in: what it read, and which definitions changed before it.
+    fn take_run(&mut self, event: &Event, run: &RunFact) {
+        for (pool, subtree) in &run.subtrees {
+            if self.subtrees.get(pool).is_some_and(|known| known != subtree) {
+                self.changed.insert(pool.clone(), self.sources.clone());
+            }
+        }
+        self.previous_run = Some(event.run.clone());
+        self.previous_at = DateTime::parse_from_rfc3339(&event.at).ok().map(|at| at.to_utc());
+        self.sources.clone_from(&run.sources);
+        self.subtrees.clone_from(&run.subtrees);
+    }
+
+    /// Takes one proposal in.
+    fn take_proposal(&mut self, event: &Event, proposal: &ProposalFact) {
+        if let (ProposalState::Landed, Ok(at)) = (proposal.state, DateTime::parse_from_rfc3339(&event.at)) {
+            self.landings.insert((proposal.pool.clone(), proposal.axis.clone()), at.to_utc());
+        }
+        self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
+    }
+
     /// The run where a finding of the run before began; of a ledger that does not say, where its outcome began.
     pub fn finding_since(&self, pool: &str, check: &str, key: &FindingKey) -> Option<&str> {
         let outcome = self.outcomes.get(&(pool.to_owned(), Some(check.to_owned())))?;
@@ -89,14 +138,11 @@ impl Past {
     fn take(&mut self, event: &Event) {
         match &event.fact {
             Some(Fact::Run(run) | Fact::Rerun(run)) => {
-                self.previous_run = Some(event.run.clone());
-                self.previous_at = DateTime::parse_from_rfc3339(&event.at).ok().map(|at| at.to_utc());
-                self.sources.clone_from(&run.sources);
+                self.take_run(event, run);
             }
             Some(Fact::Outcome(outcome)) => self.take_outcome(outcome),
-            Some(Fact::Proposal(proposal)) => {
-                self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
-            }
+            Some(Fact::Proposal(proposal)) => self.take_proposal(event, proposal),
+            Some(Fact::Looks(fact)) => self.looks.extend(fact.looks.iter().map(|look| (look.key(), look.clone()))),
             Some(Fact::FirstSeen(seen)) => {
                 if let Ok(at) = DateTime::parse_from_rfc3339(&event.at) {
                     for model in &seen.models {

@@ -6,15 +6,17 @@ mod cadence;
 mod compare;
 mod facts;
 mod ledger;
+mod looks;
 mod market;
 mod settle;
 
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent, Gaps, LATE_MINUTES, NextDue, Rhythm, RunTimes};
-pub use compare::{compare, run_facts};
+pub use compare::{SeenNow, compare, run_facts};
 pub use facts::{
     Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,
 };
 pub use ledger::{Event, Ledger, Past};
+pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
-pub use settle::{Settlement, settle_proposals};
+pub use settle::{Fate, Settlement, settle_proposals};

@@ -7,12 +7,26 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::baseline::{Current, Previous, baseline_state};
+use super::compare::SeenNow;
 use super::facts::{ProposalFact, ProposalState};
 use super::ledger::Past;
 use crate::verdict::{Baseline, Condition, Effect, Proposal, content_digest};
 
 /// Counted runs in a row without a proposal that withdraw it.
 const MISSES_TO_WITHDRAW: u64 = 2;
+
+/// What this run knows of a proposal of the ledger that it did not make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It was not made.
+    Missed,
+    /// Its check could not be judged, or its claim still stands over the bar that keeps it: that is no miss.
+    Kept,
+    /// Two low looks withdrew it.
+    Withdrawn,
+    /// The config holds what it predicted.
+    Landed,
+}
 
 /// What became of every proposal.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,16 +39,18 @@ pub struct Settlement {
     pub keep: BTreeSet<String>,
     /// Files that were missing or edited, one sentence each.
     pub warnings: Vec<String>,
+    /// What the run saw beside its report.
+    pub seen: SeenNow,
 }
 
 /// Settles the proposals that this run made against those that the ledger holds. `stored` reads a proposal's file;
-/// `is_blocked` says whether a check of a pool could not be judged, in which case a missing proposal does not count.
+/// `fate` says of one that this run did not make whether that counts.
 pub fn settle_proposals(
     fresh: Vec<Proposal>,
     past: &Past,
     now: DateTime<Utc>,
     stored: impl Fn(&str) -> Option<Value>,
-    is_blocked: impl Fn(&str, &str) -> bool,
+    fate: impl Fn(&ProposalFact) -> Fate,
 ) -> Settlement {
     let mut settlement = Settlement::default();
     let mut made = BTreeMap::new();
@@ -49,7 +65,7 @@ pub fn settle_proposals(
         let file = || stored(fingerprint).filter(is_intact);
         match (made.get(fingerprint), known) {
             (Some(proposal), known) => settlement.produced(proposal, known, now, file),
-            (None, Some(known)) => settlement.missed(known, now, file, &is_blocked),
+            (None, Some(known)) => settlement.missed(known, now, file, fate(known)),
             (None, None) => {}
         }
     }
@@ -114,20 +130,20 @@ impl Settlement {
     }
 
     /// A proposal of the ledger that this run did not make.
-    fn missed(
-        &mut self,
-        known: &ProposalFact,
-        now: DateTime<Utc>,
-        file: impl Fn() -> Option<Value>,
-        is_blocked: &impl Fn(&str, &str) -> bool,
-    ) {
+    fn missed(&mut self, known: &ProposalFact, now: DateTime<Utc>, file: impl Fn() -> Option<Value>, fate: Fate) {
         if !known.is_open() {
             return;
+        }
+        if fate == Fate::Landed {
+            return self.close(known, ProposalState::Landed, 0);
         }
         if has_lapsed(known, now) {
             return self.close(known, ProposalState::Expired, known.misses);
         }
-        if !is_blocked(&known.pool, &known.check) {
+        if fate == Fate::Withdrawn {
+            return self.close(known, ProposalState::Withdrawn, known.misses);
+        }
+        if fate == Fate::Missed {
             let misses = known.misses + 1;
             if misses >= MISSES_TO_WITHDRAW {
                 return self.close(known, ProposalState::Withdrawn, misses);
@@ -223,6 +239,11 @@ fn fact_of(proposal: &Proposal, state: ProposalState) -> ProposalFact {
     let (point, lo90, hi90) = primary(proposal);
     ProposalFact {
         fingerprint: proposal.fingerprint.clone(),
+        axis: proposal.axis.clone(),
+        code: proposal.code.clone(),
+        change: proposal.kind.clone(),
+        subject: proposal.subject.clone(),
+        counterpart: proposal.counterpart.clone(),
         pool: proposal.pool.clone(),
         check: proposal.check.clone(),
         state,
@@ -233,6 +254,7 @@ fn fact_of(proposal: &Proposal, state: ProposalState) -> ProposalFact {
         lo90,
         hi90,
         subtree_digest: proposal.config.subtree_digest.clone(),
+        subtree_digest_after: proposal.config.subtree_digest_after.clone(),
         first_seen: proposal.first_seen.clone(),
         expires: proposal.expires.clone(),
         misses: 0,

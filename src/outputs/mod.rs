@@ -271,13 +271,6 @@ pub fn read_ledger(store: &Store) -> Result<(Ledger, Vec<Reject>)> {
     Ok(Ledger::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)))
 }
 
-/// The cadence of a reports folder; lines that do not parse are left out.
-pub fn read_cadence(store: &Store) -> Result<Vec<Cadence>> {
-    let path = store.in_reports(CADENCE);
-    let bytes = store.read(&path)?.unwrap_or_default();
-    Ok(Cadence::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)).0)
-}
-
 /// What earlier runs remember of the market. A damaged file is no memory: what comes back with it says so.
 pub fn read_market(store: &Store) -> Result<(MarketFile, Option<String>)> {
     let path = store.in_reports(MARKET);
@@ -293,6 +286,13 @@ pub fn read_market(store: &Store) -> Result<(MarketFile, Option<String>)> {
 pub fn keep_market(file: &MarketFile, store: &Store) -> Result<()> {
     store.replace(&store.in_reports(MARKET), file.text().as_bytes())?;
     Ok(())
+}
+
+/// The cadence of a reports folder; lines that do not parse are left out.
+pub fn read_cadence(store: &Store) -> Result<Vec<Cadence>> {
+    let path = store.in_reports(CADENCE);
+    let bytes = store.read(&path)?.unwrap_or_default();
+    Ok(Cadence::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)).0)
 }
 
 /// Notes a start or an end.

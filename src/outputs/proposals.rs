@@ -25,9 +25,9 @@ pub fn write_open(store: &Store, proposals: &[Proposal]) -> Result<()> {
         if !stored(store, &proposal.fingerprint).is_some_and(|old| says_the_same(&old, proposal)) {
             store.replace(&file, file_text(proposal)?.as_bytes())?;
         }
-        if !proposal.change.patch.text.is_empty() {
+        if let Some(change) = proposal.change.config() {
             let patch = path(store, &proposal.fingerprint, "patch")?;
-            store.replace(&patch, proposal.change.patch.text.as_bytes())?;
+            store.replace(&patch, change.patch.text.as_bytes())?;
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! What earlier reviews left behind, as far as judging needs it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
-use crate::history::Past;
-use crate::vocabulary::{CheckId, ModelId, PoolId};
+use crate::history::{LookFact, Past};
+use crate::vocabulary::{CheckId, LookKey, LookMemory, ModelId, PoolId, SourceId};
 
 /// How long ago a look must lie to count as another scheduled one, hours (methods §8.3).
 const SECOND_LOOK_HOURS: i64 = 11;
@@ -34,14 +34,33 @@ impl<'a> Memory<'a> {
         self.past.first_seen(model.as_str())
     }
 
-    /// Code and counterpart of what a check found in a pool at an earlier scheduled look.
-    pub fn seen(&self, pool: &PoolId, check: CheckId) -> BTreeSet<(String, String)> {
+    /// Code and counterpart of what the checks of windows found in a pool at an earlier scheduled look, on older readings.
+    pub fn seen(&self, pool: &PoolId, quotas: Option<&str>) -> BTreeSet<(String, String)> {
         let is_earlier = self.past.previous_at().is_some_and(|at| (self.now - at).num_hours() >= SECOND_LOOK_HOURS);
-        if !is_earlier {
+        let is_newer = self.past.source_digest(SourceId::Quotas.as_str()) != quotas;
+        if !is_earlier || !is_newer {
             return BTreeSet::new();
         }
-        let findings = self.past.findings(pool.as_str(), check.as_str());
+        let of = |check: CheckId| self.past.findings(pool.as_str(), check.as_str());
+        let findings = of(CheckId::BestPerPool).chain(of(CheckId::RightSizing));
         findings.map(|finding| (finding.code.clone(), finding.counterpart.clone())).collect()
+    }
+
+    /// What the looks at a pool's comparisons left behind.
+    pub fn looks(&self, pool: &PoolId, basis: &str) -> BTreeMap<LookKey, LookMemory> {
+        let memory = |fact: &LookFact| {
+            #[expect(clippy::cast_precision_loss, reason = "millionths of 1")]
+            let p = fact.p_ppm as f64 / 1e6;
+            let at = DateTime::parse_from_rfc3339(&fact.at).ok()?.to_utc();
+            let key = LookKey::new(&fact.code, &fact.subject, &fact.counterpart);
+            Some((key, LookMemory { at, p, streak: fact.streak, low: fact.low, is_open: fact.is_open }))
+        };
+        self.past.looks(pool.as_str(), basis).filter_map(memory).collect()
+    }
+
+    /// When changes of a pool landed last, by axis.
+    pub fn landed(&self, pool: &PoolId) -> BTreeMap<String, DateTime<Utc>> {
+        self.past.landed(pool.as_str()).map(|(axis, at)| (axis.to_owned(), at)).collect()
     }
 
     /// When a review first found that nothing names a pool, and every one since has.

@@ -3,11 +3,14 @@
 
 mod chart;
 mod consumers;
+mod gates;
 pub mod gather;
 pub mod inspect;
+mod looks;
 mod market;
 mod memory;
 pub mod names;
+mod parallel;
 mod pools;
 mod proposals;
 pub mod sessions;
@@ -18,18 +21,26 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::checks::judge_pool;
+use crate::checks::{Look, PoolJudgement, judge_pool};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
 use crate::evidence::book::{Book, Statements};
+use crate::evidence::cells::EstimateRules;
+use crate::evidence::own::RowClock;
+use crate::evidence::statistics::duration::DurationRules;
+use crate::evidence::statistics::prior::PriorRules;
+use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
 use crate::evidence::{PoolEvidence, Surroundings};
-use crate::history::{MarketEvent, MarketMemory, Past, Settlement, compare, settle_proposals};
+use crate::history::{
+    Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
+};
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
-use crate::vocabulary::{PoolId, ProviderId, SourceId, SourceState};
+use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
 use gather::{Gathered, readiness};
+use looks::PoolLooks;
 pub use memory::Memory;
 use pools::Planned;
 
@@ -77,7 +88,7 @@ pub fn review(
     let book = Book::build(&gathered.identity, &statements(gathered, clock.now));
     let limits = row_limits(settings);
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
-    let mut reports = {
+    let (mut reports, looks) = {
         let homes = homes(settings);
         let readiness = readiness(&gathered.notes);
         let first_seen = |model: &_| memory.first_seen(model);
@@ -95,21 +106,43 @@ pub fn review(
             first_seen: &first_seen,
             window_rules: window_rules(settings),
             around: Surroundings::default(),
+            estimates: estimate_rules(settings, clock.now),
+            idle_days: settings.thresholds.sizing.idle_days,
         };
         let judge = |pool: &Planned| {
             let evidence = assemble(&world, pools::input(pool, &planned, gathered, settings, &memory));
             pool_report(pool, &evidence, settings)
         };
-        planned.iter().map(judge).collect::<Vec<PoolReport>>()
+        parallel::map(&planned, judge).into_iter().unzip::<PoolReport, Vec<Look>, Vec<_>, Vec<_>>()
     };
+    let looks = PoolLooks::new(&planned, looks);
     reports.extend(consumer_rows(gathered, &planned, &reports));
+    let subtrees = subtrees(&planned);
     let vendors = Arc::new(pools::vendors(gathered, settings));
-    let maker = proposals::Maker { gathered, settings, catalogue: catalogue.as_ref(), past, now: clock.now, vendors };
+    let maker = proposals::Maker {
+        gathered,
+        settings,
+        catalogue: catalogue.as_ref(),
+        past,
+        now: clock.now,
+        subtrees: &subtrees,
+        vendors,
+    };
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
-    let settlement = settle_proposals(fresh, past, clock.now, stored, |pool, check| {
-        blocked.contains(&(pool.to_owned(), check.to_owned()))
-    });
+    let fate = |known: &ProposalFact| {
+        let is_landed =
+            known.subtree_digest_after.is_some() && subtrees.get(&known.pool) == known.subtree_digest_after.as_ref();
+        if is_landed {
+            Fate::Landed
+        } else if blocked.contains(&(known.pool.clone(), known.check.clone())) {
+            Fate::Kept
+        } else {
+            looks.fate(known)
+        }
+    };
+    let mut settlement = settle_proposals(fresh, past, clock.now, stored, fate);
+    settlement.seen = SeenNow { looks: looks.facts(gathered, &planned, &memory, clock.now), subtrees };
     let mut report = report(gathered, settings, clock, reports, &settlement);
     report.unmatched = unmatched(&book, &attribution);
     report.remarks = remarks(settings, &planned);
@@ -155,11 +188,37 @@ fn as_of(gathered: &Gathered, source: SourceId) -> Option<DateTime<Utc>> {
 
 /// Which rows count.
 fn row_limits(settings: &Settings) -> RowLimits {
-    RowLimits {
-        max_age_days: settings.thresholds.rows.max_age_days,
-        mature_hours: settings.thresholds.rows.mature_hours,
-        idle_days: settings.thresholds.sizing.idle_days,
+    RowLimits { max_age_days: settings.thresholds.rows.max_age_days }
+}
+
+/// How rows become estimates.
+fn estimate_rules(settings: &Settings, now: DateTime<Utc>) -> EstimateRules {
+    let (rows, prior, speed) = (&settings.thresholds.rows, &settings.thresholds.prior, &settings.thresholds.speed);
+    let weights = RowWeights {
+        half_life_days: rows.half_life_days,
+        max_age_days: rows.max_age_days,
+        cluster_correlation: rows.cluster_correlation,
+        epoch_factor: rows.epoch_factor,
+    };
+    EstimateRules {
+        clock: RowClock::new(now, rows.mature_hours, weights),
+        min_class_share: settings.thresholds.mix.min_class_share,
+        prior: PriorRules {
+            tau: prior.tau,
+            slope_per_10_points: prior.slope_per_10_points,
+            kappa_min: prior.kappa_min,
+            kappa_max: prior.kappa_max,
+            external_rows: prior.external_rows,
+            ..PriorRules::default()
+        },
+        duration: DurationRules { sd0: speed.sd0, rows0: speed.rows0, max_censored: speed.max_censored },
     }
+}
+
+/// Pool → digest of its definition.
+fn subtrees(planned: &[Planned]) -> BTreeMap<String, String> {
+    let pools = planned.iter().filter(|pool| !pool.is_single);
+    pools.map(|pool| (pool.route.id.to_string(), Digest::of_json(&pool.route.raw).to_string())).collect()
 }
 
 /// The rules of the windows.
@@ -188,11 +247,11 @@ fn homes(settings: &Settings) -> BTreeMap<ProviderId, HomeFacts> {
 }
 
 /// One judged pool.
-fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) -> PoolReport {
-    let checks = judge_pool(evidence, settings);
+fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) -> (PoolReport, Vec<Look>) {
+    let PoolJudgement { checks, looks } = judge_pool(evidence, settings);
     let rule = settings.pool_rule(&planned.route.id);
     let ring = planned.ring.as_ref().ok();
-    PoolReport {
+    let report = PoolReport {
         id: planned.route.id.clone(),
         subject: if planned.is_single { Subject::Single } else { Subject::Pool },
         tier: Some(planned.tier.0),
@@ -206,7 +265,8 @@ fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) 
         lead: ring.map(|ring| ring.lead().target.to_string()),
         checks,
         chart: chart::chart(evidence),
-    }
+    };
+    (report, looks)
 }
 
 /// Rows of categories and of consumers with a finding.

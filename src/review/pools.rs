@@ -8,12 +8,13 @@ use serde_json::json;
 
 use super::Memory;
 use super::gather::Gathered;
+use crate::change::METHODS;
 use crate::evidence::assemble::PoolInput;
 use crate::evidence::{ConfigFacts, Requirements, Shadow, TierNumbers};
 use crate::ring::{Catalogue, Hold, PoolPolicy, ResolvedRing, RingError, RingInput, Rule, holds};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
-    CheckId, Consumer, ConsumerTarget, FleetConfig, Layer, LayerState, ModelId, PoolFormat, PoolId, RouteDef,
+    Consumer, ConsumerTarget, Digest, FleetConfig, Layer, LayerState, ModelId, PoolFormat, PoolId, RouteDef,
     RouteTarget, ScorecardRow, Selection, SourceId, SourceState, TargetKind, TargetRef, Tier,
 };
 
@@ -140,11 +141,20 @@ pub(super) fn input<'a>(
         consumer_files: read_files(&gathered.config),
         facts: facts(planned, gathered, memory),
         faults_of_nested: faults_of_others(id, all),
-        seen_before: memory.seen(id, CheckId::BestPerPool),
+        seen_before: memory.seen(id, digest_of(gathered, SourceId::Quotas).as_deref()),
         missing_before: memory.missing(id, digest_of(gathered, SourceId::Catalogues).as_deref()),
+        looks: memory.looks(id, &look_basis(planned, gathered)),
+        landed: memory.landed(id),
         tier: tier_numbers(settings, planned.tier),
         requirements: rule.map(requirements).unwrap_or_default(),
     }
+}
+
+/// What the looks of a pool rest on: the definition, the method and the index version. A change of any starts them again.
+pub(super) fn look_basis(planned: &Planned, gathered: &Gathered) -> String {
+    let subtree = planned.ring.as_ref().map_or_else(|_| String::new(), |ring| ring.subtree_digest().to_string());
+    let basis = json!([subtree, METHODS, gathered.index_version]);
+    Digest::of_json(&basis).to_string()
 }
 
 /// The files in which consumers were looked for.
@@ -263,6 +273,7 @@ fn tier_numbers(settings: &Settings, (tier, is_assumed): (Tier, bool)) -> TierNu
         tier,
         is_assumed,
         stake_usd: numbers.stake_usd,
+        minute_usd: numbers.minute_usd,
         floor: numbers.floor,
         index_mix: numbers.index_mix.clone(),
         cache_share: numbers.cache_share,

@@ -19,8 +19,8 @@ use crate::settings::{SessionStore, Settings, TaskClassRule, glob};
 use crate::sources::babysitter;
 use crate::sources::sessions::{self, ClassRule, StoreScan, StoreSpec};
 use crate::vocabulary::{
-    CallRow, CallSums, Effort, HomeId, ModelId, Outcome, Place, PoolId, Prices, ProviderId, ScorecardRow, SitterRow,
-    SourceId, SourceNote, SourceState, SpeedRow, StoreKind, sha256_hex,
+    CallRow, CallSums, Effort, HomeId, ModelId, Outcome, Place, PoolId, Prices, ProviderId, ScorecardRow, SitterEvent,
+    SitterRow, SourceId, SourceNote, SourceState, SpeedRow, StoreKind, sha256_hex,
 };
 
 /// Called now and then with the store's name, bytes done and bytes in all.
@@ -378,6 +378,8 @@ fn add_kills(gathered: &mut Gathered, sitter: &[SitterRow]) {
         .map(|event| (event.session_id.as_str(), event))
         .collect();
     let failure = |event: &&SitterRow| ScorecardRow {
+        is_cut_off: event.event == SitterEvent::Timeout,
+        judged: None,
         task_id: event.task_id.clone().unwrap_or_else(|| format!("session {}", event.session_id)),
         attempt: 1,
         finished_at: event.at,

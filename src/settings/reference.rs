@@ -148,7 +148,7 @@ const CONNECTIONS: &[Key] = rows! {
 /// Numbers of the tiers.
 const TIERS: &[Key] = rows! {
     "tiers.<tier>.stake_usd", Kind::Above0, "2 · 10 · 25 · 50", Now, "dollars lost when a task fails";
-    "tiers.<tier>.minute_usd", AT_LEAST_0, "0.05 · 0.02 · 0.01 · 0.01", Later, "dollars per minute of waiting";
+    "tiers.<tier>.minute_usd", AT_LEAST_0, "0.05 · 0.02 · 0.01 · 0.01", Now, "dollars per minute of waiting";
     "tiers.<tier>.floor", Kind::Share, "0.60 · 0.65 · 0.75 · 0.80", Now, "success rate under which a member is too weak";
     "tiers.<tier>.index_mix.intelligence", AT_LEAST_0, "0.2 · 0.2 · 1/3 · 0.6", Now, "weight of the market's intelligence index; weights need not sum to 1";
     "tiers.<tier>.index_mix.coding", AT_LEAST_0, "0.3 · 0.3 · 1/3 · 0", Now, "weight of the coding index";
@@ -160,9 +160,9 @@ const TIERS: &[Key] = rows! {
 
 /// Spans in days that belong to no section.
 const SPANS: &[Key] = rows! {
-    "horizon_days", Kind::Above0, "14", Later, "days of tasks over which the value of a test is reckoned";
+    "horizon_days", Kind::Above0, "14", Now, "days of tasks over which the value of a test is reckoned";
     "expiry_days", Kind::Above0, "7", Now, "days a proposal stays open";
-    "test_expiry_days", Kind::Above0, "14", Later, "days a proposed test stays open";
+    "test_expiry_days", Kind::Above0, "14", Now, "days a proposed test stays open";
 };
 
 /// Where issues go.

@@ -99,33 +99,33 @@ section! {
         rows: f64 = Kind::AtLeast(0.0), "8", Now, "scored attempts a member needs before its rate is compared";
         tasks: f64 = Kind::AtLeast(0.0), "5", Now, "distinct tasks it needs";
         days: f64 = Kind::AtLeast(0.0), "2", Now, "days those rows must span";
-        propose: f64 = Kind::Share, "0.95", Later, "claim probability that makes a proposal when two counted looks reach it";
-        once: f64 = Kind::Share, "0.99", Later, "claim probability that makes a proposal at one look";
-        watch: f64 = Kind::Share, "0.80", Later, "claim probability from which on a pair is watched";
-        keep: f64 = Kind::Share, "0.90", Later, "claim probability under which an open proposal is weakening";
-        withdraw: f64 = Kind::Share, "0.70", Later, "claim probability under which, at two counted looks, it is withdrawn";
-        reverse: f64 = Kind::Share, "0.975", Later, "claim probability that reverses a landed change when two counted looks reach it";
-        new_rows: f64 = Kind::AtLeast(0.0), "5", Later, "weighted rows since the last counted look that make a look count";
-        reverse_days: f64 = Kind::AtLeast(0.0), "7", Later, "days since landing that a reversal needs";
-        reverse_rows: f64 = Kind::AtLeast(0.0), "20", Later, "weighted rows since landing that a reversal needs";
-        guard_points: f64 = Kind::AtLeast(0.0), "3", Later, "points of success a swap of the lead may lose";
-        guard: f64 = Kind::Share, "0.90", Later, "probability that no more is lost";
-        cost_points: f64 = Kind::AtLeast(0.0), "5", Later, "points of success a move that only saves cost may lose";
-        cost_guard: f64 = Kind::Share, "0.80", Later, "probability that no more is lost";
-        threshold_loss: f64 = Kind::Share, "0.05", Later, "practical threshold, as share of the lead's loss";
-        threshold_stake: f64 = Kind::Share, "0.03", Later, "practical threshold, as share of the stake";
-        regret_share: f64 = Kind::Share, "0.03", Later, "excess regret, as share of the lead's loss, up to which a pair is aligned";
-        false_discovery: f64 = Kind::Share, "0.05", Later, "mean error accepted over the new claims of one run";
+        propose: f64 = Kind::Share, "0.95", Now, "claim probability that makes a proposal when two counted looks reach it";
+        once: f64 = Kind::Share, "0.99", Now, "claim probability that makes a proposal at one look";
+        watch: f64 = Kind::Share, "0.80", Now, "claim probability from which on a pair is watched";
+        keep: f64 = Kind::Share, "0.90", Now, "claim probability under which an open proposal is weakening";
+        withdraw: f64 = Kind::Share, "0.70", Now, "claim probability under which, at two counted looks, it is withdrawn";
+        reverse: f64 = Kind::Share, "0.975", Now, "claim probability that reverses a landed change when two counted looks reach it";
+        new_rows: f64 = Kind::AtLeast(0.0), "5", Now, "weighted rows since the last counted look that make a look count";
+        reverse_days: f64 = Kind::AtLeast(0.0), "7", Now, "days since landing that a reversal needs";
+        reverse_rows: f64 = Kind::AtLeast(0.0), "20", Now, "weighted rows since landing that a reversal needs";
+        guard_points: f64 = Kind::AtLeast(0.0), "3", Now, "points of success a swap of the lead may lose";
+        guard: f64 = Kind::Share, "0.90", Now, "probability that no more is lost";
+        cost_points: f64 = Kind::AtLeast(0.0), "5", Now, "points of success a move that only saves cost may lose";
+        cost_guard: f64 = Kind::Share, "0.80", Now, "probability that no more is lost";
+        threshold_loss: f64 = Kind::Share, "0.05", Now, "practical threshold, as share of the lead's loss";
+        threshold_stake: f64 = Kind::Share, "0.03", Now, "practical threshold, as share of the stake";
+        regret_share: f64 = Kind::Share, "0.03", Now, "excess regret, as share of the lead's loss, up to which a pair is aligned";
+        false_discovery: f64 = Kind::Share, "0.05", Now, "mean error accepted over the new claims of one run";
     }
 }
 
 section! {
     /// Which rows count, and how much (methods §1, §2).
     Rows in "rows" {
-        half_life_days: f64 = Kind::Above0, "14", Later, "age at which a row counts half";
+        half_life_days: f64 = Kind::Above0, "14", Now, "age at which a row counts half";
         max_age_days: f64 = Kind::Above0, "60", Now, "older rows are left out";
-        cluster_correlation: f64 = Kind::Share, "0.5", Later, "correlation of the attempts of one task";
-        epoch_factor: f64 = Kind::Share, "0.25", Later, "weight of a row that is older than the member's behaviour epoch";
+        cluster_correlation: f64 = Kind::Share, "0.5", Now, "correlation of the attempts of one task";
+        epoch_factor: f64 = Kind::Share, "0.25", Now, "weight of a row that is older than the member's behaviour epoch";
         mature_hours: f64 = Kind::AtLeast(0.0), "24", Now, "younger rows are left out";
     }
 }
@@ -133,35 +133,35 @@ section! {
 section! {
     /// Which task classes count (methods §2).
     Mix in "mix" {
-        min_class_share: f64 = Kind::Share, "0.05", Later, "share of the pool's rows below which a class is merged into `other`";
+        min_class_share: f64 = Kind::Share, "0.05", Now, "share of the pool's rows below which a class is merged into `other`";
     }
 }
 
 section! {
     /// What is assumed of a member before its rows (methods §3).
     Prior in "prior" {
-        tau: f64 = Kind::Above0, "0.15", Later, "how far the market index is trusted, as standard deviation of success";
-        slope_per_10_points: f64 = Kind::AtLeast(0.0), "0.25", Later, "what ten index points are worth on the logit scale";
-        kappa_min: f64 = Kind::Above0, "2", Later, "smallest strength of the prior, in rows";
-        kappa_max: f64 = Kind::Above0, "30", Later, "largest strength of the prior, in rows";
-        external_rows: f64 = Kind::AtLeast(0.0), "30", Later, "most own rows that market and shared evidence together count for";
+        tau: f64 = Kind::Above0, "0.15", Now, "how far the market index is trusted, as standard deviation of success";
+        slope_per_10_points: f64 = Kind::AtLeast(0.0), "0.25", Now, "what ten index points are worth on the logit scale";
+        kappa_min: f64 = Kind::Above0, "2", Now, "smallest strength of the prior, in rows";
+        kappa_max: f64 = Kind::Above0, "30", Now, "largest strength of the prior, in rows";
+        external_rows: f64 = Kind::AtLeast(0.0), "30", Now, "most own rows that market and shared evidence together count for";
     }
 }
 
 section! {
     /// How task minutes are estimated (methods §5).
     Speed in "speed" {
-        sd0: f64 = Kind::Above0, "0.6", Later, "standard deviation of ln minutes assumed before there are rows";
-        rows0: f64 = Kind::AtLeast(0.0), "4", Later, "rows that assumption weighs";
-        max_censored: f64 = Kind::Share, "0.20", Later, "share of rows cut off at their limit above which a duration is the plain median";
+        sd0: f64 = Kind::Above0, "0.6", Now, "standard deviation of ln minutes assumed before there are rows";
+        rows0: f64 = Kind::AtLeast(0.0), "4", Now, "rows that assumption weighs";
+        max_censored: f64 = Kind::Share, "0.20", Now, "share of rows cut off at their limit above which a duration is the plain median";
     }
 }
 
 section! {
     /// How many proposals there may be (methods §8).
     Traffic in "traffic" {
-        open_per_pool: u32 = Kind::Whole(0), "1", Later, "open statistical proposals per pool";
-        new_per_run: u32 = Kind::Whole(0), "3", Later, "new statistical proposals per run";
+        open_per_pool: u32 = Kind::Whole(0), "1", Now, "open statistical proposals per pool";
+        new_per_run: u32 = Kind::Whole(0), "3", Now, "new statistical proposals per run";
     }
 }
 
@@ -170,8 +170,8 @@ section! {
     Windows in "windows" {
         gap: f64 = Kind::AtLeast(0.0), "0.30", Now, "Π gap that is misaligned";
         gap_high: f64 = Kind::AtLeast(0.0), "0.60", Now, "Π gap that is of high severity";
-        pressure: f64 = Kind::Share, "0.9", Later, "pressure up to which a share is sustainable";
-        lead_hours: f64 = Kind::AtLeast(0.0), "1", Later, "lead-hours per review a move must be worth";
+        pressure: f64 = Kind::Share, "0.9", Now, "pressure up to which a share is sustainable";
+        lead_hours: f64 = Kind::AtLeast(0.0), "1", Now, "lead-hours per review a move must be worth";
         cash_usd: f64 = Kind::AtLeast(0.0), "1", Now, "cash saved per review that is misaligned";
         flag_literal_picture: bool = Kind::Flag, "false", Now, "raise the literal window picture to misaligned";
     }
@@ -196,9 +196,9 @@ section! {
         speed_ratio: f64 = Kind::AtLeast(1.0), "3", Now, "slowest to fastest that is a spread";
         speed_lower: f64 = Kind::AtLeast(1.0), "2", Now, "what the lower bound of that ratio must reach";
         speed_rows: f64 = Kind::AtLeast(0.0), "8", Now, "measurements a member needs on either side";
-        save_share: f64 = Kind::Share, "0.30", Later, "share of the cost per task a cheaper member must save";
-        save_usd_day: f64 = Kind::AtLeast(0.0), "1", Later, "dollars per day it must save";
-        share_difference: f64 = Kind::Share, "0.15", Later, "distance of observed from configured share that is a mismatch";
+        save_share: f64 = Kind::Share, "0.30", Now, "share of the cost per task a cheaper member must save";
+        save_usd_day: f64 = Kind::AtLeast(0.0), "1", Now, "dollars per day it must save";
+        share_difference: f64 = Kind::Share, "0.15", Now, "distance of observed from configured share that is a mismatch";
         share_tasks: f64 = Kind::AtLeast(0.0), "30", Now, "tasks of the pool the share and idle rules need";
         idle_days: f64 = Kind::Above0, "14", Now, "span of the idle rule";
         dear_ratio: f64 = Kind::AtLeast(1.0), "5", Now, "bill against the pool's median that is far dearer (`tier_misfit`)";

@@ -6,7 +6,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::table::{self, Cells, Columns, TableFile, effort, quoted, rows_of};
-use crate::vocabulary::{HomeId, Outcome, PoolId, ProviderId, ScorecardRow, SourceId, SourceNote};
+use crate::vocabulary::{HomeId, JudgeScore, Outcome, PoolId, ProviderId, ScorecardRow, SourceId, SourceNote};
 
 /// The columns of a scorecards file.
 const COLUMNS: Columns = Columns {
@@ -89,14 +89,16 @@ pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<ScorecardRow
 
 /// One row, or what is wrong with it.
 fn parse(cells: &Cells, now: DateTime<Utc>) -> Result<Parsed, String> {
-    if cells.number("score")?.is_some_and(|score| score > 100.0) {
+    let score = cells.number("score")?;
+    if score.is_some_and(|score| score > 100.0) {
         return Err("score is above 100".to_owned());
     }
     let stated = cells.word("outcome", &OUTCOMES)?.ok_or("outcome is empty")?;
     let basis = cells.word("basis", &BASES)?.unwrap_or("unknown");
     let kind = cells.word("failure_kind", &FAILURE_KINDS)?;
     let cost = cells.number("cost_usd")?;
-    let used_nothing = uses_no_tokens(cells)?;
+    let tokens = tokens(cells)?;
+    let used_nothing = tokens.iter().any(Option::is_some) && tokens.iter().all(|count| count.unwrap_or(0) == 0);
     let row = ScorecardRow {
         task_id: cells.needed("task_id")?.to_owned(),
         attempt: cells.whole("attempt", 1)?.unwrap_or(1),
@@ -109,10 +111,12 @@ fn parse(cells: &Cells, now: DateTime<Utc>) -> Result<Parsed, String> {
         task_class: cells.text("task_class").unwrap_or("unclassified").to_owned(),
         outcome: outcome(stated, basis, kind),
         duration_s: cells.number("duration_s")?,
+        is_cut_off: kind == Some("timeout"),
         cost_usd: cost.filter(|cost| *cost > 0.0 || used_nothing),
         session_id: cells.text("session_id").map(str::to_owned),
         epoch: cells.text("epoch").unwrap_or_default().to_owned(),
-        tokens: tokens(cells)?,
+        tokens,
+        judged: judged(basis, cells.text("judge"), score),
         place: cells.place.clone(),
     };
     let is_scored = matches!(row.outcome, Outcome::Success | Outcome::Failure);
@@ -141,17 +145,10 @@ fn outcome(stated: &str, basis: &str, kind: Option<&str>) -> Outcome {
     }
 }
 
-/// Whether the row states token counts and all are 0. Only then is a cost of 0 believed: a subscription bills 0 for real work.
-fn uses_no_tokens(cells: &Cells) -> Result<bool, String> {
-    let mut stated = 0;
-    let mut used = false;
-    for column in TOKENS {
-        if let Some(tokens) = cells.whole(column, 0)? {
-            stated += 1;
-            used |= tokens > 0;
-        }
-    }
-    Ok(stated > 0 && !used)
+/// The score of a model judge. Whoever is not named counts as one judge.
+fn judged(basis: &str, judge: Option<&str>, score: Option<f64>) -> Option<JudgeScore> {
+    let score = score.filter(|_| basis == "judge")?;
+    Some(JudgeScore { judge: judge.unwrap_or("unnamed").to_owned(), score })
 }
 
 /// The token counts a row states.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Sentence, Verdict};
+use super::{Claim, Sentence, Verdict};
 use crate::vocabulary::{CheckId, Digest, Place, PoolId, SourceId};
 
 /// What a number counts. Each unit has a fixed number of decimals in every output.
@@ -296,6 +297,8 @@ pub struct Intent {
     pub human: String,
     /// The share of the pool's tasks that moves because of it, where that can be told from the config (0 to 1).
     pub moved_share: Option<f64>,
+    /// When the reason for it ends, if that is sooner than a proposal lapses anyway: the reset of a window.
+    pub expires: Option<DateTime<Utc>>,
 }
 
 /// One fact that a check states about a pool.
@@ -331,6 +334,8 @@ pub struct Finding {
     pub intent: Option<Intent>,
     /// Why no proposal follows although a change was asked for.
     pub held: Option<String>,
+    /// What it claims, if it is an estimate.
+    pub claim: Option<Box<Claim>>,
     /// Digest of the definition it was found in, as the ring and the proposal carry it.
     pub subtree: Option<Digest>,
 }
@@ -360,6 +365,7 @@ impl Finding {
             sources: Vec::new(),
             intent: None,
             held: None,
+            claim: None,
             subtree: None,
         }
     }

@@ -2,6 +2,7 @@
 //! Plain values. Nothing here knows a source, a check or an output.
 
 mod chart;
+mod claim;
 mod finding;
 mod inspect;
 mod names;
@@ -10,12 +11,13 @@ mod report;
 mod sentence;
 
 pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
+pub use claim::{Claim, ClaimRows, TestPlan};
 pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
 pub use inspect::{DoctorView, LayerView, MemberView, PoolView, RotationView, ViolationView};
 pub use names::NameRow;
 pub use proposal::{
-    Bar, BarTerm, Change, Condition, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal, Reviewer, Rollback,
-    Trigger, Verification, axis, content_digest, fingerprint,
+    Bar, BarTerm, Change, Condition, ConfigChange, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal,
+    Reviewer, Rollback, Trigger, Verification, axis, content_digest, fingerprint,
 };
 pub use report::{Baseline, CheckReport, Counts, Number, PoolReport, Report, Subject};
 pub use sentence::{Piece, Sentence};

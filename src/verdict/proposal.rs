@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Verdict;
+use super::{TestPlan, Verdict};
 use crate::vocabulary::{Digest, canonical_json, sha256_hex};
 
 /// Version of the program and of the method; a change of the latter restarts looks.
@@ -50,9 +50,37 @@ pub struct Patch {
     pub text: String,
 }
 
+/// What a proposal asks for: a change of config, or a test that changes none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Change {
+    /// A change of config.
+    Config(ConfigChange),
+    /// A test plan.
+    Test(TestPlan),
+}
+
+impl Change {
+    /// The change of config, if it is one.
+    pub fn config(&self) -> Option<&ConfigChange> {
+        match self {
+            Self::Config(change) => Some(change),
+            Self::Test(_) => None,
+        }
+    }
+
+    /// One sentence for a person.
+    pub fn human(&self) -> &str {
+        match self {
+            Self::Config(change) => &change.human,
+            Self::Test(plan) => &plan.human,
+        }
+    }
+}
+
 /// A config change: operations and patch say the same thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct ConfigChange {
     /// `json-patch+test`.
     pub format: String,
     /// Path of the file.
@@ -195,6 +223,15 @@ pub struct Verification {
 pub struct Trigger {
     /// A rule from the closed list.
     pub rule: String,
+    /// Success floor of `below_floor_1`, millionths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor_ppm: Option<u64>,
+    /// Chance of being below it that makes it due, millionths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability_ppm: Option<u64>,
+    /// Weighted rows since the landing that takes, thousandths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_weighted_rows_milli: Option<u64>,
 }
 
 /// The way back.

@@ -6,6 +6,7 @@ mod digest;
 mod fleet;
 mod ids;
 mod known;
+mod looks;
 mod place;
 mod prices;
 mod quota;
@@ -16,11 +17,13 @@ pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
 pub use fleet::{ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, ProviderRule, RouteOverride, TuningNote};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
+pub use looks::{LookKey, LookMemory};
 pub use place::{ConfigFile, Place};
 pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, as_number, next_change, prices_at};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use rows::{
-    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, ListedEnd, MarketModel, Outcome, PriceRow,
-    ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow, Selection,
-    SitterEvent, SitterRow, SourceNote, SourceState, SpeedRow, TargetKind, UnknownKey, WeightDef, WindowStatus,
+    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, JudgeScore, ListedEnd, MarketModel, Outcome,
+    PriceRow, ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow,
+    Selection, SitterEvent, SitterRow, SourceNote, SourceState, SpeedRow, TargetKind, TaskTokens, UnknownKey,
+    WeightDef, WindowStatus,
 };

@@ -525,8 +525,12 @@ pub struct ScorecardRow {
     pub outcome: Outcome,
     /// Wall time in seconds.
     pub duration_s: Option<f64>,
+    /// Whether it ended at its time limit: the work would have taken longer.
+    pub is_cut_off: bool,
     /// Cost as billed; 0 with tokens on a subscription reads as unknown.
     pub cost_usd: Option<f64>,
+    /// The score a model judge gave, 0 to 100: shown beside the outcome, never inside it.
+    pub judged: Option<JudgeScore>,
     /// Session, if stated: joins session stores and the babysitter log.
     pub session_id: Option<String>,
     /// Harness or prompt version; empty when not stated.
@@ -535,6 +539,28 @@ pub struct ScorecardRow {
     pub tokens: [Option<u64>; 4],
     /// Where the row stands.
     pub place: Place,
+}
+
+/// Tokens of one attempt, by how they are charged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TaskTokens {
+    /// Input that was not in the cache.
+    pub input: u64,
+    /// Input read from the cache.
+    pub cache_read: u64,
+    /// Input written to the cache.
+    pub cache_write: u64,
+    /// Output with reasoning.
+    pub output: u64,
+}
+
+/// A score that a model judge gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgeScore {
+    /// Who judged.
+    pub judge: String,
+    /// 0 to 100.
+    pub score: f64,
 }
 
 /// What the babysitter saw.

@@ -28,6 +28,7 @@ pub(crate) fn ask(
         edits,
         human: format!("Do {kind} by hand."),
         moved_share: None,
+        expires: None,
     };
     let check = match code {
         "lead_window_scarce" => CheckId::BestPerPool,

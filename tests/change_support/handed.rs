@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 /// The handed folder, if it is there; says so on stderr if not.
 pub(crate) fn shared() -> Option<PathBuf> {
     let folder = std::env::var_os("POOL_REVIEW_SHARED")
@@ -19,18 +17,6 @@ pub(crate) fn shared() -> Option<PathBuf> {
 #[expect(clippy::print_stderr, reason = "a test that cannot run says so")]
 fn say(line: &str) {
     eprintln!("{line}");
-}
-
-/// Every handed golden file, by name.
-pub(crate) fn golden_files() -> Vec<(String, Value)> {
-    let Some(folder) = shared() else { return Vec::new() };
-    files_under(&folder.join("golden"), "json")
-        .into_iter()
-        .map(|path| {
-            let value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-            (path.file_name().unwrap().to_string_lossy().into_owned(), value)
-        })
-        .collect()
 }
 
 /// Files below a folder with an extension, in path order.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use pool_review::history::{Ledger, Settlement, compare, settle_proposals};
+use pool_review::history::{Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
 use pool_review::outputs::{self, Delivery};
 use pool_review::store::Store;
 use pool_review::verdict::{
@@ -81,6 +81,7 @@ pub(crate) fn retirement(pool: &str, name: &str) -> Finding {
             edits: Vec::new(),
             human: "Take the target out.".to_owned(),
             moved_share: Some(0.25),
+            expires: None,
         }),
         ..Finding::new(CheckId::LatestModel, PoolId::new(pool), "retirement_due", name, Some(Verdict::Misaligned))
     }
@@ -239,12 +240,13 @@ pub(crate) fn settled(mut report: Report, fresh: Vec<Proposal>, store: &Store) -
     let ledger: Ledger = outputs::read_ledger(store).expect("a readable ledger").0;
     let past = ledger.before(&report.run_id);
     compare(&mut report, &past);
-    let is_blocked = |pool: &str, check: &str| {
-        let mut checks = report.pools.iter().filter(|one| one.id.as_str() == pool).flat_map(|one| &one.checks);
-        checks.any(|one| one.check.as_str() == check && one.verdict == Verdict::Blocked)
+    let fate = |known: &ProposalFact| {
+        let mut checks = report.pools.iter().filter(|one| one.id.as_str() == known.pool).flat_map(|one| &one.checks);
+        let is_blocked = checks.any(|one| one.check.as_str() == known.check && one.verdict == Verdict::Blocked);
+        if is_blocked { Fate::Kept } else { Fate::Missed }
     };
     let stored = |fingerprint: &str| -> Option<Value> { outputs::proposals::stored(store, fingerprint) };
-    let settlement = settle_proposals(fresh, &past, report.now, stored, is_blocked);
+    let settlement = settle_proposals(fresh, &past, report.now, stored, fate);
     report.proposals.clone_from(&settlement.open);
     (report, settlement)
 }

@@ -102,18 +102,16 @@ pub(crate) fn verb(workspace: &Path, clock: DateTime<Utc>, host: Host<'_>, args:
     let words = ["pool-review", "--workspace", &workspace].into_iter().chain(args.iter().copied());
     let cli = Cli::try_parse_from(words).unwrap();
     let _gate = gate();
-    run(
-        &cli,
-        &Surroundings {
-            clock: &move || clock,
-            colour: false,
-            progress: &|_, _, _| {},
-            variable: &|_| None,
-            sleep: &|_| {},
-            doing: &|_| {},
-            host,
-        },
-    )
+    let around = Surroundings {
+        clock: &move || clock,
+        colour: false,
+        progress: &|_, _, _| {},
+        variable: &|_| None,
+        sleep: &|_| {},
+        doing: &|_| {},
+        host,
+    };
+    run(&cli, &around)
 }
 
 /// One review at an instant of the clock; how it ended and what it warned of.

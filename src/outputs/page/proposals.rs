@@ -37,7 +37,7 @@ fn article(proposal: &Proposal) -> String {
          <p class=\"soft\"><a href=\"proposals/{fingerprint}.json\">{fingerprint}</a></p>\n</article>",
         quote(&proposal.title),
         facts.join(" · "),
-        quote(&proposal.change.human),
+        quote(proposal.change.human()),
         claimed.map_or(String::new(), |claimed| format!("<p>{claimed}</p>\n")),
         diff.map_or(String::new(), |diff| diff + "\n")
     )
@@ -61,7 +61,7 @@ fn effect(effect: &Effect) -> String {
 
 /// The diff with its number of lines; `None` of a change without one.
 fn diff(proposal: &Proposal) -> Option<(usize, String)> {
-    let patch = &proposal.change.patch.text;
+    let patch = &proposal.change.config()?.patch.text;
     let count = patch.lines().count();
     let shown = patch.lines().take(MOST_LINES).map(|line| {
         let escaped = if line.is_empty() { String::new() } else { text::quote(line, Place::Html) };

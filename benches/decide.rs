@@ -1,0 +1,246 @@
+//! What a large fleet costs: weighted pools of 20 members, 100 scored rows each, from rows to verdicts on two threads. Prints
+//! time, time per pool and peak memory for a quarter of the fleet and for all of it: cost is linear when the time per pool
+//! stays. `cargo bench --bench decide`; it fails nothing.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench that cannot read the demo has failed, and prints"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use pool_review::checks::judge_pool;
+use pool_review::evidence::assemble::{HomeFacts, PoolInput, World, assemble};
+use pool_review::evidence::attribution::{Attribution, RowLimits};
+use pool_review::evidence::book::Book;
+use pool_review::evidence::cells::EstimateRules;
+use pool_review::evidence::own::RowClock;
+use pool_review::evidence::statistics::duration::DurationRules;
+use pool_review::evidence::statistics::prior::PriorRules;
+use pool_review::evidence::statistics::weight::RowWeights;
+use pool_review::evidence::windows::WindowRules;
+use pool_review::evidence::{ConfigFacts, Readiness, Requirements, TierNumbers};
+use pool_review::review::gather::{Gathered, canonical, gather};
+use pool_review::ring::{PoolPolicy, ResolvedRing, RingInput};
+use pool_review::settings::Settings;
+use pool_review::sources::pools::opencode;
+use pool_review::verdict::Verdict;
+use pool_review::vocabulary::{
+    ConfigFile, FleetConfig, Outcome, Place, PoolId, ProviderId, RouteDef, ScorecardRow, SourceId, TargetRef, Tier,
+};
+
+/// Members of a pool.
+const MEMBERS: usize = 20;
+/// Rows of a member.
+const ROWS: usize = 100;
+/// Pools of the whole fleet.
+const POOLS: usize = 1000;
+/// Threads that decide.
+const THREADS: usize = 2;
+/// Task classes.
+const CLASSES: [&str; 3] = ["implementation", "mechanical", "review"];
+
+/// Offers of the demo on held homes, one for each model.
+fn members(sources: &Gathered, settings: &Settings) -> Vec<(ProviderId, String)> {
+    let mut models = BTreeSet::new();
+    let held = |provider: &ProviderId| settings.homes.values().any(|home| home.providers.contains(provider));
+    let mut offers: Vec<_> = sources.offers.iter().filter(|offer| held(&offer.provider)).collect();
+    offers.sort_by(|a, b| (&a.provider, &a.id).cmp(&(&b.provider, &b.id)));
+    let fresh = offers.into_iter().filter(|offer| {
+        sources.identity.offer(&offer.provider, &offer.id).model().is_some_and(|model| models.insert(model.clone()))
+    });
+    let members: Vec<_> = fresh.take(MEMBERS).map(|offer| (offer.provider.clone(), offer.id.clone())).collect();
+    assert_eq!(members.len(), MEMBERS, "the demo offers enough models on held homes");
+    members
+}
+
+/// A config of weighted pools with the same members.
+fn config(pools: usize, members: &[(ProviderId, String)]) -> FleetConfig {
+    let targets: Vec<String> = members.iter().map(|(provider, id)| format!("\"{provider}/{id}\"")).collect();
+    let targets = targets.join(", ");
+    let mut text = String::from("{ \"experimental\": { \"model_routes\": {\n");
+    for pool in 0..pools {
+        writeln!(text, "  \"p{pool}\": {{ \"selection\": \"weighted\", \"targets\": [{targets}] }},").unwrap();
+    }
+    text.push_str("} } }\n");
+    opencode::parse(&ConfigFile { path: "opencode.jsonc".to_owned(), text }).unwrap()
+}
+
+/// The rows of one member of one pool, one by one.
+fn rows(
+    pool: usize,
+    member: usize,
+    (provider, id): &(ProviderId, String),
+    now: DateTime<Utc>,
+) -> impl Iterator<Item = ScorecardRow> {
+    (0..ROWS).map(move |i| {
+        let spread = i64::try_from((pool * 7 + member * 13 + i * 61) % 1900).unwrap();
+        // Success from 60 % to 95 %, by member and pool, in no order that the rows would show.
+        let chance = 60 + (member * 5 + pool * 3) % 36;
+        let is_success = (i * 37 + member * 11 + pool * 17) % 100 < chance;
+        ScorecardRow {
+            task_id: format!("t{pool}-{member}-{i}"),
+            attempt: 1,
+            finished_at: now - TimeDelta::minutes(1441 + spread * 30),
+            pool: Some(PoolId::new(format!("p{pool}"))),
+            provider: provider.clone(),
+            model: id.clone(),
+            effort: None,
+            home: None,
+            task_class: CLASSES[i % CLASSES.len()].to_owned(),
+            outcome: if is_success { Outcome::Success } else { Outcome::Failure },
+            duration_s: Some(f64::from(u32::try_from(200 + (i * 53 + member * 29) % 900).unwrap())),
+            is_cut_off: false,
+            tokens: Some(TaskTokens {
+                input: 8_000,
+                cache_read: 24_000,
+                cache_write: 0,
+                output: 2_000 + 10 * i as u64,
+            }),
+            cost_usd: None,
+            epoch: String::new(),
+            judged: None,
+            place: Place::new("bench.csv", 1),
+        }
+    })
+}
+
+/// The input of one pool.
+fn input<'a>(route: &'a RouteDef, ring: ResolvedRing, policy: PoolPolicy, settings: &Settings) -> PoolInput<'a> {
+    let numbers = settings.tiers.get(&Tier::Workhorse).unwrap();
+    PoolInput {
+        pool: route.id.clone(),
+        is_single: false,
+        ring: Ok(ring),
+        definition: Some(route),
+        policy,
+        consumers: vec!["category/work".to_owned()],
+        consumer_files: Vec::new(),
+        facts: ConfigFacts::default(),
+        faults_of_nested: BTreeSet::new(),
+        seen_before: BTreeSet::new(),
+        missing_before: BTreeSet::new(),
+        looks: BTreeMap::new(),
+        landed: BTreeMap::new(),
+        tier: TierNumbers {
+            tier: Tier::Workhorse,
+            is_assumed: false,
+            stake_usd: numbers.stake_usd,
+            minute_usd: numbers.minute_usd,
+            floor: numbers.floor,
+            index_mix: numbers.index_mix.clone(),
+            cache_share: numbers.cache_share,
+            input_per_output: numbers.input_per_output,
+            tokens_per_task: settings.tokens_per_task,
+        },
+        requirements: Requirements::default(),
+    }
+}
+
+/// Peak memory of this process, MB; `None` where the system does not say.
+fn peak_mb() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
+}
+
+/// One fleet, from rows to verdicts.
+fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Utc>) {
+    let members = members(sources, settings);
+    let config = config(pools, &members);
+    let start = Instant::now();
+    let limits = RowLimits { max_age_days: 60.0 };
+    let mut attribution = Attribution::default();
+    for pool in 0..pools {
+        for (member, offer) in members.iter().enumerate() {
+            for row in rows(pool, member, offer, now) {
+                attribution.add(&sources.identity, &row, limits, now);
+            }
+        }
+    }
+    attribution.settle();
+    let attributed = start.elapsed();
+    let book = Book::build(&sources.identity, &sources.market, &sources.offers, &sources.retirements);
+    let homes: BTreeMap<ProviderId, HomeFacts> = settings
+        .homes
+        .iter()
+        .flat_map(|(id, home)| {
+            let facts = HomeFacts { home: id.clone(), is_flat: false, cash_usd_per_lead_hour: None };
+            home.providers.iter().map(move |provider| (provider.clone(), facts.clone()))
+        })
+        .collect();
+    let readiness: BTreeMap<SourceId, Readiness> =
+        [SourceId::Market, SourceId::Catalogues, SourceId::Sessions, SourceId::Retirements]
+            .map(|source| (source, Readiness::Ready))
+            .into();
+    let first_seen = |_: &_| None;
+    let world = World {
+        now,
+        identity: &sources.identity,
+        book: &book,
+        market: (sources.index_version.clone(), Some(now)),
+        catalogue: None,
+        attribution: &attribution,
+        quotas: &BTreeMap::new(),
+        homes: &homes,
+        readiness: &readiness,
+        blacklisted: &BTreeSet::new(),
+        first_seen: &first_seen,
+        window_rules: WindowRules::default(),
+        estimates: EstimateRules {
+            clock: RowClock::new(now, 24.0, RowWeights::default()),
+            min_class_share: 0.05,
+            prior: PriorRules::default(),
+            duration: DurationRules::default(),
+        },
+        idle_days: 14.0,
+    };
+    let model_of = |target: &TargetRef| sources.identity.offer(&target.provider, &target.model).model().cloned();
+    let rings = RingInput::new(&config, None, settings, &model_of, now.timestamp_millis());
+    let planned: Vec<(&RouteDef, ResolvedRing, PoolPolicy)> = config
+        .routes
+        .iter()
+        .map(|route| (route, ResolvedRing::build(&rings, route).unwrap(), rings.policy(&route.id)))
+        .collect();
+    let judge = |(route, ring, policy): &(&RouteDef, ResolvedRing, PoolPolicy)| {
+        let evidence = assemble(&world, input(route, ring.clone(), policy.clone(), settings));
+        let judged = judge_pool(&evidence, settings);
+        Verdict::worst(judged.checks.iter().map(|check| check.verdict)).unwrap()
+    };
+    let mut tally: BTreeMap<Verdict, usize> = BTreeMap::new();
+    thread::scope(|scope| {
+        let judge = &judge;
+        let size = planned.len().div_ceil(THREADS);
+        let parts: Vec<_> = planned
+            .chunks(size)
+            .map(|part| scope.spawn(move || part.iter().map(judge).collect::<Vec<Verdict>>()))
+            .collect();
+        for verdict in parts.into_iter().flat_map(|part| part.join().unwrap()) {
+            *tally.entry(verdict).or_default() += 1;
+        }
+    });
+    let whole = start.elapsed();
+    println!(
+        "{pools} pools x {MEMBERS} members, {} rows: attributed {:.2} s, decided {:.2} s, together {:.2} s, {:.2} ms a pool, peak {} MB, {tally:?}",
+        pools * MEMBERS * ROWS,
+        attributed.as_secs_f64(),
+        whole.saturating_sub(attributed).as_secs_f64(),
+        whole.as_secs_f64(),
+        whole.as_secs_f64() * 1e3 / f64::from(u32::try_from(pools).unwrap()),
+        peak_mb().map_or_else(|| "?".to_owned(), |mb| mb.to_string()),
+    );
+}
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let settings = Settings::load(root, Path::new("instructions/pool-composition-review.md")).unwrap();
+    let now = settings.frozen_now.unwrap();
+    let sources = gather(root, &settings, canonical(root, &settings, now).unwrap(), now);
+    fleet(POOLS / 4, &sources, &settings, now);
+    fleet(POOLS, &sources, &settings, now);
+}

@@ -1,0 +1,437 @@
+//! Lead against every alternative on our own sessions (methods §7 to §9): one loss decides, and what it cannot settle may be
+//! worth a test.
+
+use chrono::{DateTime, Utc};
+
+use super::finding;
+use crate::checks::estimates::{
+    Compared, Estimate, claim_rows, compare, effect, look_rules, ppm, ppm_term, previous, rows_said, shortfall,
+    take_look, term, whole,
+};
+use crate::checks::{Judgement, intents, lacking};
+use crate::evidence::statistics::claim::{ClaimInput, ClaimedEffect, HORIZON_DAYS, claim};
+use crate::evidence::statistics::difference::{diff_interval, p_diff};
+use crate::evidence::statistics::looks::{LookRules, LookState, LookStep, ReverseFacts, reverse_rule};
+use crate::evidence::statistics::pair::{PairVerdict, PreviousLook};
+use crate::evidence::statistics::trial::{SIZES, Trial, TrialInput, TrialOutcome, value_of_test};
+use crate::evidence::{MemberEvidence, PoolEvidence};
+use crate::settings::Settings;
+use crate::verdict::{
+    BarTerm, Claim, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Sentence, TestPlan, Unit, Verdict,
+    axis,
+};
+use crate::vocabulary::{LookKey, SourceId};
+
+/// The code of every finding here.
+const CODE: &str = "lead_loses_on_sessions";
+
+/// Members that are another model (or another effort) than the lead and may lead.
+pub(super) fn rivals<'a>(
+    evidence: &'a PoolEvidence,
+    lead: &'a MemberEvidence,
+) -> impl Iterator<Item = &'a MemberEvidence> {
+    evidence.alternatives().filter(|member| member.model_effort != lead.model_effort)
+}
+
+/// Judges the lead against every alternative.
+pub(super) fn judge(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &Settings, judgement: &mut Judgement) {
+    if rivals(evidence, lead).next().is_none() {
+        return;
+    }
+    let open = lacking(evidence, &[SourceId::Sessions]);
+    if !open.is_empty() {
+        judgement.open.extend(open);
+        return;
+    }
+    if let Some(short) = shortfall(lead, settings) {
+        judgement.open.push((Verdict::InsufficientEvidence, format!("floor_lead:{short}")));
+        return;
+    }
+    for rival in rivals(evidence, lead) {
+        let key = LookKey::new(CODE, &lead.key, &rival.key);
+        let before = previous(evidence, &key, lead, rival);
+        let compared = compare(evidence, lead, rival, settings, before);
+        let has_rows = shortfall(rival, settings).is_none();
+        let rules = look_rules(settings, settings.thresholds.bars.propose);
+        let p = compared.decision.money.p_saving;
+        let landed = evidence.landed.get(&axis(evidence.pool.as_str(), Seat::Lead.as_str(), &lead.key, &rival.key));
+        let look = (p, landed.is_some());
+        let step = has_rows.then(|| take_look(evidence, judgement, key, (lead, rival), look, &rules));
+        let found = conclude(evidence, lead, &compared, step, before, settings, judgement);
+        judgement.findings.extend(found.map(|found| match landed {
+            Some(at) => held_back(evidence, lead, found, *at, step, &rules),
+            None => found,
+        }));
+    }
+}
+
+/// The finding of a pair, and the reason codes of what it could not be.
+fn conclude(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    compared: &Compared<'_>,
+    step: Option<LookStep>,
+    before: Option<PreviousLook>,
+    settings: &Settings,
+    judgement: &mut Judgement,
+) -> Option<Finding> {
+    let verdict = match compared.decision.verdict {
+        PairVerdict::Aligned => return None,
+        PairVerdict::InsufficientEvidence => Verdict::InsufficientEvidence,
+        PairVerdict::Watch => Verdict::Watch,
+        PairVerdict::Unresolved => Verdict::Unresolved,
+        PairVerdict::Misaligned => Verdict::Misaligned,
+    };
+    for reason in &compared.decision.reasons {
+        let short = shortfall(compared.rival, settings).filter(|_| *reason == "floor_alternative");
+        let short = short.map_or_else(String::new, |short| format!(":{short}"));
+        judgement.open.push((verdict, format!("{reason}:{}{short}", compared.rival.key)));
+    }
+    let mut found = finding(evidence, CODE, lead, &compared.rival.key, Some(verdict));
+    found.sources = vec![SourceId::Pools, SourceId::Sessions];
+    let decision = &compared.decision;
+    let bar =
+        if verdict == Verdict::Unresolved { settings.thresholds.bars.watch } else { settings.thresholds.bars.propose };
+    found.measured = Some(Measured {
+        what: "P(the alternative saves more than the threshold)",
+        value: decision.money.p_saving,
+        unit: Unit::Share,
+        n: Some(lead.own.raw.scored().min(compared.rival.own.raw.scored())),
+    });
+    found.limit = Some(Limit {
+        op: LimitOp::Below,
+        value: bar,
+        setting: if verdict == Verdict::Unresolved { "bars.watch" } else { "bars.propose" },
+    });
+    found.why = words(lead, compared, step);
+    match verdict {
+        Verdict::Misaligned => swap(evidence, lead, compared, before, settings, &mut found),
+        Verdict::Unresolved => test(evidence, lead, compared, settings, &mut found),
+        _ => found.todo = Sentence::from("nothing yet: it is watched"),
+    }
+    Some(found)
+}
+
+/// A change that would undo a landed one waits for the reverse rule (methods §8.1).
+fn held_back(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    mut found: Finding,
+    landed: DateTime<Utc>,
+    step: Option<LookStep>,
+    rules: &LookRules,
+) -> Finding {
+    #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
+    let days = (evidence.now - landed).num_seconds() as f64 / 86_400.0;
+    let missing = reverse_rule(
+        &ReverseFacts {
+            days,
+            rows: evidence.rows_since(lead, lead, landed),
+            p: found.measured.as_ref().map_or(0.0, |measured| measured.value),
+            looks: step.map_or(0, |step| step.streak),
+        },
+        rules,
+    );
+    if !missing.is_empty() && found.intent.is_some() {
+        found.held =
+            Some(format!("it would undo a change that landed {days:.1} days ago; missing: {}", missing.join(", ")));
+    }
+    found
+}
+
+/// Both sides with their numbers, raw and standardised side by side.
+fn words(lead: &MemberEvidence, compared: &Compared<'_>, step: Option<LookStep>) -> Sentence {
+    let (pair, decision, rival) = (&compared.pair, &compared.decision, compared.rival);
+    let money = &decision.money;
+    let side = |member: &MemberEvidence, side: &crate::evidence::statistics::pair::PairSide, loss: f64| {
+        let raw = member.own.raw;
+        let cost = side.cost.map_or_else(|| "c unknown".to_owned(), |cost| format!("c {:.3} USD", cost.usd));
+        let time = side.minutes().map_or_else(|| "T unknown".to_owned(), |minutes| format!("T {minutes:.1} min"));
+        let success = side.rate.mean() * 100.0;
+        format!(
+            " raw {}/{}, standardised {success:.1} %, {cost}, {time}, loss {loss:.3} USD",
+            raw.successes,
+            raw.scored()
+        )
+    };
+    let sentence = Sentence::new().own("lead ").name(&lead.target).own(side(lead, &pair.lead, money.loss_lead));
+    let sentence = sentence.own("; ").name(&rival.target).own(side(rival, &pair.other, money.loss_alternative));
+    let (lo, hi) = money.interval_90();
+    let estimated = if pair.is_estimated { " (its cost or time is estimated from the lead's)" } else { "" };
+    let text = format!(
+        "{estimated}; saves {:.3} USD a task [{lo:.3}, {hi:.3}], P(more than {:.3}) {:.3}, excess regret {:.1} % of the loss, \
+         detectable {:.1} points, at half and double the stake {} and {}",
+        money.saving,
+        money.epsilon,
+        money.p_saving,
+        money.excess_share() * 100.0,
+        decision.mde * 100.0,
+        decision.at_half.as_str(),
+        decision.at_double.as_str(),
+    );
+    let reasons = match decision.reasons.join(", ") {
+        reasons if reasons.is_empty() => reasons,
+        reasons => format!("; {reasons}"),
+    };
+    let open = step
+        .filter(|step| step.is_open || step.state == LookState::Withdrawn)
+        .map_or_else(String::new, |step| format!("; proposal {}", step.state.as_str()));
+    sentence.own(format!("{text}{reasons}{open}"))
+}
+
+/// The swap that a misaligned pair asks for, with what it claims.
+fn swap(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    compared: &Compared<'_>,
+    before: Option<PreviousLook>,
+    settings: &Settings,
+    found: &mut Finding,
+) {
+    let rival = compared.rival;
+    found.todo = Sentence::new().own("lead with ").name(&rival.target);
+    let claimed = claimed(evidence, compared);
+    found.claim = Some(Box::new(swap_claim(evidence, lead, compared, before, settings, &claimed)));
+    if !claimed.is_measurable() {
+        let days =
+            claimed.horizon_days.map_or_else(|| "no rows come".to_owned(), |days| format!("it takes {days} days"));
+        test(evidence, lead, compared, settings, found);
+        if found.intent.is_none() {
+            found.held =
+                Some(format!("its effect cannot be measured in {HORIZON_DAYS} days ({days}), and a test does not pay"));
+        }
+        return;
+    }
+    let Some(route) = &evidence.definition else { return };
+    let members = evidence.ring_member(&lead.key).zip(evidence.ring_member(&rival.key));
+    found.intent = members.and_then(|(lead, rival)| intents::swap(route, evidence.is_weighted, lead, rival));
+    if found.intent.is_none() {
+        found.held = Some("a member comes in through a nested pool or a pattern, or both share one weight".to_owned());
+    }
+}
+
+/// The effect that a swap may claim; without measured changes in the ledger the claim is neither shrunk nor widened.
+fn claimed(evidence: &PoolEvidence, compared: &Compared<'_>) -> ClaimedEffect {
+    let money = &compared.decision.money;
+    claim(&ClaimInput {
+        saving: money.saving,
+        sd: money.sd,
+        stake: evidence.tier.stake_usd,
+        rate_lead: compared.decision.rate_lead,
+        rate_alternative: compared.decision.rate_alternative,
+        rows_per_day: evidence.tasks_per_day(),
+        slope: 1.0,
+        inflation: 1.0,
+    })
+}
+
+/// Everything a swap claims.
+fn swap_claim(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    compared: &Compared<'_>,
+    before: Option<PreviousLook>,
+    settings: &Settings,
+    claimed: &ClaimedEffect,
+) -> Claim {
+    let (decision, rival) = (&compared.decision, compared.rival);
+    let money = &decision.money;
+    let horizon_days = claimed.horizon_days.unwrap_or(60);
+    let loss = Estimate {
+        metric: ("loss_per_task", "usd_micros", "decrease"),
+        values: (claimed.point, claimed.lo90, claimed.hi90),
+        scale: 1e6,
+        horizon_days,
+        min_rows: claimed.min_rows,
+        probability: claimed.probability,
+    };
+    let gain = diff_interval(compared.pair.lead.rate, compared.pair.other.rate);
+    let success = Estimate {
+        metric: ("success_rate", "ppm", "increase"),
+        values: (gain.mean, gain.lo90, gain.hi90),
+        probability: p_diff(compared.pair.lead.rate, compared.pair.other.rate, 0.0),
+        ..loss
+    };
+    let looks = before.filter(|before| before.new_rows.is_finite()).map_or_else(
+        || "at one look".to_owned(),
+        |look| format!("and {:.4} at the look before, {:.1} weighted rows between", look.p_saving, look.new_rows),
+    );
+    let stake = evidence.tier.stake_usd;
+    Claim {
+        probability: money.p_saving,
+        usd_per_day: money.saving * evidence.tasks_per_day(),
+        effects: vec![effect(evidence, true, &Estimate { scale: 1e6, ..loss }), effect(evidence, false, &success)],
+        bar: "swap-lead/1",
+        terms: swap_terms(compared, before, settings, horizon_days),
+        rows_said: rows_said(lead, rival),
+        bar_said: format!("P(saving > {:.3} USD) {:.4} now {looks}", money.epsilon, money.p_saving),
+        stake_said: Some(format!("misaligned at stakes of {}, {stake} and {} USD", stake / 2.0, stake * 2.0)),
+        rows: claim_rows(evidence, &[lead, rival], settings),
+        floor: evidence.tier.floor,
+        test: None,
+    }
+}
+
+/// The thresholds of a swap with their values.
+fn swap_terms(
+    compared: &Compared<'_>,
+    before: Option<PreviousLook>,
+    settings: &Settings,
+    horizon_days: u64,
+) -> Vec<BarTerm> {
+    let (bars, decision, pair) = (&settings.thresholds.bars, &compared.decision, &compared.pair);
+    let p = decision.money.p_saving;
+    let mut terms = Vec::new();
+    match before.filter(|look| look.new_rows.is_finite() && p < bars.once) {
+        Some(look) => terms.extend([
+            ppm_term("p_saving_ppm", p, ">=", bars.propose),
+            ppm_term("p_saving_previous_look_ppm", look.p_saving, ">=", bars.propose),
+            term("new_rows_since_previous_look_milli", look.new_rows * 1e3, ">=", bars.new_rows * 1e3),
+        ]),
+        None => terms.push(ppm_term("p_saving_ppm", p, ">=", if p >= bars.once { bars.once } else { bars.propose })),
+    }
+    if let Some(p) = decision.p_noninferior {
+        terms.push(ppm_term("p_noninferior_ppm", p, ">=", bars.guard));
+    }
+    terms.extend([
+        term("weighted_rows_lead_milli", pair.lead.n * 1e3, ">=", bars.rows * 1e3),
+        term("weighted_rows_alternative_milli", pair.other.n * 1e3, ">=", bars.rows * 1e3),
+        term("stakes_agreeing", 3.0, "==", 3.0),
+    ]);
+    #[expect(clippy::cast_precision_loss, reason = "a horizon of days is small")]
+    let days = (horizon_days as f64, HORIZON_DAYS as f64);
+    if days.0 <= days.1 {
+        terms.push(term("horizon_days", days.0, "<=", days.1));
+    }
+    terms
+}
+
+/// The test that an unresolved pair asks for, if it pays.
+fn test(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    compared: &Compared<'_>,
+    settings: &Settings,
+    found: &mut Finding,
+) {
+    found.todo = Sentence::from("more rows, or a controlled test");
+    let Some((trial, cost)) = trial(evidence, compared, settings) else {
+        found.why = found.why.clone().own("; the value of a test is unknown: the cost of a pair is");
+        return;
+    };
+    let passive = trial.passive_days.map_or_else(|| "never".to_owned(), |days| format!("in {days:.0} days"));
+    found.why = found.why.clone().own(format!(
+        "; a test of {} pairs would net {:.2} USD ({:.0} % chance to settle it); as many rows come by themselves {passive}: {}",
+        trial.best.n,
+        trial.best.net(),
+        trial.best.pass * 100.0,
+        trial.outcome.as_str()
+    ));
+    if evidence.ring_member(&compared.rival.key).is_some_and(|member| member.until_ms.is_some()) {
+        found.todo = Sentence::from("nothing yet: it is on trial, and its rows come");
+        return;
+    }
+    let Some(route) = evidence.definition.as_ref().filter(|_| trial.outcome == TrialOutcome::Test) else { return };
+    let rival = compared.rival;
+    found.todo = Sentence::new().own("run the same tasks on ").name(&rival.target);
+    let human = format!(
+        "Give {} tasks of {} to both {} and {}, graded without names, and compare; nothing in the config changes.",
+        trial.best.n, evidence.pool, lead.target, rival.target
+    );
+    #[expect(clippy::cast_precision_loss, reason = "tests are small")]
+    let cost_usd_micros = whole(trial.best.n as f64 * cost * 1e6);
+    let plan = TestPlan {
+        format: "paired-test".to_owned(),
+        arms: vec![lead.key.clone(), rival.key.clone()],
+        class: None,
+        pairs: trial.best.n,
+        cost_usd_micros,
+        value_usd_micros: whole(trial.best.gain * 1e6),
+        pass_probability_ppm: ppm(trial.best.pass),
+        blinded: true,
+        human: human.clone(),
+    };
+    let claim = test_claim(evidence, lead, compared, settings, &trial, plan);
+    found.claim = Some(Box::new(claim));
+    found.intent = Some(Intent {
+        kind: ProposalKind::ControlledTest,
+        seat: Seat::Lead,
+        path: route.path.clone(),
+        pointer: route.pointer.clone(),
+        edits: Vec::new(),
+        human,
+        moved_share: None,
+        expires: None,
+    });
+}
+
+/// The value of a test of a pair and what one pair costs; `None` while that cost is unknown.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "counts of rows and spans of days are small"
+)]
+fn trial(evidence: &PoolEvidence, compared: &Compared<'_>, settings: &Settings) -> Option<(Trial, f64)> {
+    let (pair, money) = (&compared.pair, &compared.decision.money);
+    let cost = pair.lead.cost?.usd + pair.other.cost?.usd;
+    let now = evidence.now.timestamp();
+    let span = (evidence.assigned_days * 86_400.0) as i64;
+    let recent = compared.rival.own.arrivals.iter().filter(|(ended, _)| *ended > now - span).count() as f64;
+    let input = TrialInput {
+        saving: money.saving,
+        sd: money.sd,
+        epsilon: money.epsilon,
+        stake: evidence.tier.stake_usd,
+        rate: f64::midpoint(compared.decision.rate_lead, compared.decision.rate_alternative),
+        horizon_tasks: evidence.tasks_per_day() * settings.thresholds.horizon_days,
+        pair_cost: cost,
+        rows_per_day: recent / evidence.assigned_days,
+    };
+    Some((value_of_test(&input, &SIZES)?, cost))
+}
+
+/// What a test claims: that its answer is worth more than it costs.
+fn test_claim(
+    evidence: &PoolEvidence,
+    lead: &MemberEvidence,
+    compared: &Compared<'_>,
+    settings: &Settings,
+    trial: &Trial,
+    plan: TestPlan,
+) -> Claim {
+    let money = &compared.decision.money;
+    let (lo, hi) = money.interval_90();
+    let loss = Estimate {
+        metric: ("loss_per_task", "usd_micros", if money.saving < 0.0 { "increase" } else { "decrease" }),
+        values: (
+            money.saving.abs(),
+            if money.saving < 0.0 { -hi } else { lo },
+            if money.saving < 0.0 { -lo } else { hi },
+        ),
+        scale: 1e6,
+        horizon_days: HORIZON_DAYS,
+        min_rows: trial.best.n,
+        probability: money.p_positive.max(1.0 - money.p_positive),
+    };
+    Claim {
+        probability: money.p_saving,
+        usd_per_day: trial.best.net() / settings.thresholds.horizon_days,
+        effects: vec![effect(evidence, true, &loss)],
+        bar: "controlled-test/1",
+        terms: vec![
+            term("net_value_usd_micros", trial.best.net() * 1e6, ">=", 1.0),
+            term("weighted_rows_lead_milli", lead.own.n * 1e3, ">=", settings.thresholds.bars.rows * 1e3),
+        ],
+        rows_said: rows_said(lead, compared.rival),
+        bar_said: format!(
+            "a test of {} pairs nets {:.2} USD over {:.0} days",
+            trial.best.n,
+            trial.best.net(),
+            settings.thresholds.horizon_days
+        ),
+        stake_said: None,
+        rows: claim_rows(evidence, &[lead, compared.rival], settings),
+        floor: evidence.tier.floor,
+        test: Some(plan),
+    }
+}
