@@ -82,7 +82,7 @@ fn market_inferior(evidence: &PoolEvidence, lead: &MemberEvidence, rival: &Membe
     found.sources = vec![SourceId::Pools, SourceId::Market];
     found.measured =
         Some(Measured { what: "q of the alternative against the lead", value: gain, unit: Unit::Points, n: None });
-    found.limit = Some(Limit { op: LimitOp::Below, value: 1.0, setting: "methods §11 dominates" });
+    found.limit = Some(Limit { op: LimitOp::Below, value: 1.0, setting: "built in" });
     found.why = Sentence::new()
         .name(&rival.target)
         .own(format!(" stands {gain:.1} points above the lead "))

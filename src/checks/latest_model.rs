@@ -345,7 +345,7 @@ fn measured(
                 Unit::Points,
                 LimitOp::Below,
                 1.0,
-                "methods §11 dominates",
+                "built in",
             )
         }
         _ => {

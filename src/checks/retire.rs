@@ -220,7 +220,7 @@ fn idle_dominated(
     found.measured =
         Some(Measured { what: "observed share", value: share, unit: Unit::Share, n: Some(evidence.recent_tasks) });
     found.limit =
-        Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().idle_share, setting: "methods §11" });
+        Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().idle_share, setting: "built in" });
     found.why = Sentence::new()
         .name(&member.target)
         .own(format!(
@@ -242,7 +242,7 @@ fn unavailable(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Findi
     found.sources.push(SourceId::Sessions);
     found.measured = Some(Measured { what: "availability", value: share.value, unit: Unit::Share, n: Some(share.n) });
     found.limit =
-        Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().available, setting: "methods §11" });
+        Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().available, setting: "built in" });
     found.why = Sentence::new().name(&member.target).own(format!(
         " answered {} of {} attempts ({:.0} % to {:.0} %); {} were lost to the infrastructure",
         share.hits,

@@ -187,6 +187,5 @@ fn without_repeats(parsed: Vec<Parsed>, note: &mut SourceNote) -> Vec<Parsed> {
 
 /// Whether two rows say the same, wherever they stand.
 fn is_same_attempt(a: &ScorecardRow, b: &ScorecardRow) -> bool {
-    let ScorecardRow { place, session_id, epoch, tokens, .. } = b.clone();
-    ScorecardRow { session_id, epoch, tokens, place, ..a.clone() } == *b
+    ScorecardRow { place: b.place.clone(), ..a.clone() } == *b
 }
