@@ -339,14 +339,7 @@ fn measured(
         Some(FitBar::Dominates) => {
             let displaced = judged.displaces.as_ref().and_then(|key| evidence.members.iter().find(|m| m.key == *key));
             let gain = values.q.zip(displaced.and_then(|member| member.q.get())).map(|(own, member)| own - member);
-            measure(
-                "q against the member it displaces",
-                gain,
-                Unit::Points,
-                LimitOp::Below,
-                1.0,
-                "built in",
-            )
+            measure("q against the member it displaces", gain, Unit::Points, LimitOp::Below, 1.0, "built in")
         }
         _ => {
             let gain = values.q.zip(lead.q.get()).map(|(own, lead)| own - lead);

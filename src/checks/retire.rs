@@ -219,8 +219,7 @@ fn idle_dominated(
     let share = facts.share_14d.unwrap_or_default();
     found.measured =
         Some(Measured { what: "observed share", value: share, unit: Unit::Share, n: Some(evidence.recent_tasks) });
-    found.limit =
-        Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().idle_share, setting: "built in" });
+    found.limit = Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().idle_share, setting: "built in" });
     found.why = Sentence::new()
         .name(&member.target)
         .own(format!(
@@ -241,8 +240,7 @@ fn unavailable(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Findi
     let mut found = finding(evidence, "unavailable", member, Verdict::Misaligned);
     found.sources.push(SourceId::Sessions);
     found.measured = Some(Measured { what: "availability", value: share.value, unit: Unit::Share, n: Some(share.n) });
-    found.limit =
-        Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().available, setting: "built in" });
+    found.limit = Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().available, setting: "built in" });
     found.why = Sentence::new().name(&member.target).own(format!(
         " answered {} of {} attempts ({:.0} % to {:.0} %); {} were lost to the infrastructure",
         share.hits,
