@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::lifecycle::{DecisionFact, VerificationFact};
 use super::looks::LooksFact;
 use crate::verdict::{Counts, Verdict};
 
@@ -23,6 +24,10 @@ pub enum Fact {
     FirstSeen(FirstSeenFact),
     /// Comparisons that were looked at.
     Looks(LooksFact),
+    /// What the measurement of a landed change found.
+    Verification(VerificationFact),
+    /// What a steward decided; no event of a run.
+    Decision(DecisionFact),
 }
 
 /// A run: what it read and what it said.

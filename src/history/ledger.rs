@@ -150,7 +150,7 @@ impl Past {
                     }
                 }
             }
-            None => {}
+            Some(Fact::Verification(_) | Fact::Decision(_)) | None => {}
         }
     }
 

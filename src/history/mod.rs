@@ -6,6 +6,7 @@ mod cadence;
 mod compare;
 mod facts;
 mod ledger;
+mod lifecycle;
 mod looks;
 mod market;
 mod settle;
@@ -17,6 +18,7 @@ pub use facts::{
     Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,
 };
 pub use ledger::{Event, Ledger, Past};
+pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
 pub use settle::{Fate, Settlement, settle_proposals};
