@@ -5,6 +5,7 @@ mod baseline;
 mod cadence;
 mod compare;
 mod facts;
+mod kept;
 mod ledger;
 mod lifecycle;
 mod lives;

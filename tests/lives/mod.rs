@@ -76,7 +76,7 @@ impl World {
         self.files.retain(|fingerprint, _| settled.keep.contains(fingerprint));
         let facts = run_facts(&report, &past, &settled, "sha256:s", &BTreeSet::new());
         for line in ledger.lines_for(&report.run_id, report.now, &facts) {
-            self.text += &format!("{line}\n");
+            self.text += &(line + "\n");
         }
         settled
     }
@@ -86,7 +86,7 @@ impl World {
         let now = at(instant);
         let run = now.format("%Y%m%dT%H%M%SZ").to_string();
         for line in self.ledger().chained(&run, now, &[Fact::Decision(fact)]) {
-            self.text += &format!("{line}\n");
+            self.text += &(line + "\n");
         }
     }
 
@@ -347,7 +347,7 @@ fn measurements_move_the_life_of_the_landed_revision_only() {
     };
     let say = |world: &mut World, day: u32, fact: Fact| {
         let line = world.ledger().chained(&noon(day), at(&format!("2026-11-{day:02}T12:00:00Z")), &[fact]).remove(0);
-        world.text += &format!("{line}\n");
+        world.text += &(line + "\n");
     };
     say(&mut world, 22, fact(2, Status::Confirmed));
     assert_eq!(world.status(), Status::Landed, "revision 2 never landed");
@@ -454,7 +454,8 @@ fn facts_of_an_older_ledger_have_the_status_that_their_state_says() {
     for (day, fact) in (20..).zip(old) {
         let (ledger, _) = Ledger::read("ledger.jsonl", &text);
         let facts = [Fact::Proposal(Box::new(fact))];
-        text += &format!("{}\n", ledger.chained(&noon(day), at("2026-11-20T12:00:00Z"), &facts)[0]);
+        let lines = ledger.chained(&noon(day), at("2026-11-20T12:00:00Z"), &facts);
+        text += &(lines.concat() + "\n");
     }
     let past = Ledger::read("ledger.jsonl", &text).0.present();
     let life = past.lives.get(&one(20).fingerprint).unwrap();
