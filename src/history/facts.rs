@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::issues::IssueFact;
 use super::lifecycle::{DecisionFact, VerificationFact};
 use super::looks::LooksFact;
 use crate::verdict::{Counts, Verdict};
@@ -28,6 +29,16 @@ pub enum Fact {
     Verification(VerificationFact),
     /// What a steward decided; no event of a run.
     Decision(DecisionFact),
+    /// What was done to a tracker; no event of a run.
+    Issue(IssueFact),
+}
+
+impl Fact {
+    /// Whether a run said it. What a steward decided and what was filed belong to no run: judging a run again leaves them as
+    /// they are.
+    pub fn is_of_run(&self) -> bool {
+        !matches!(self, Self::Decision(_) | Self::Issue(_))
+    }
 }
 
 /// A run: what it read and what it said.

@@ -31,6 +31,22 @@ pub struct Event {
     pub hash: String,
 }
 
+impl Event {
+    /// Whether a run said it; a kind that this version does not know counts as such.
+    fn is_of_run(&self) -> bool {
+        self.fact.as_ref().is_none_or(Fact::is_of_run)
+    }
+}
+
+/// The runs that a proposal's present content and state come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProposalRuns {
+    /// The run that gave it its content.
+    pub made: String,
+    /// The run that moved it last.
+    pub moved: String,
+}
+
 /// The events that form one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
@@ -49,6 +65,8 @@ pub struct Past {
     pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
     /// Fingerprint → the proposal, open or closed.
     pub proposals: BTreeMap<String, ProposalFact>,
+    /// Fingerprint → the runs that the proposal's content and state come from.
+    pub proposal_runs: BTreeMap<String, ProposalRuns>,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
     /// When the run before reviewed.
@@ -124,6 +142,11 @@ impl Past {
         if let (ProposalState::Landed, Ok(at)) = (proposal.state, DateTime::parse_from_rfc3339(&event.at)) {
             self.landings.insert((proposal.pool.clone(), proposal.axis.clone()), at.to_utc());
         }
+        let runs = self.proposal_runs.entry(proposal.fingerprint.clone()).or_default();
+        runs.moved.clone_from(&event.run);
+        if matches!(proposal.state, ProposalState::New | ProposalState::Updated) || runs.made.is_empty() {
+            runs.made.clone_from(&event.run);
+        }
         self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
     }
 
@@ -150,7 +173,7 @@ impl Past {
                     }
                 }
             }
-            Some(Fact::Verification(_) | Fact::Decision(_)) | None => {}
+            Some(Fact::Verification(_) | Fact::Decision(_) | Fact::Issue(_)) | None => {}
         }
     }
 
@@ -212,7 +235,7 @@ impl Ledger {
 
     /// The newest run by its id, if there is any.
     pub fn newest_run(&self) -> Option<&str> {
-        self.events.iter().map(|event| event.run.as_str()).max()
+        self.events.iter().filter(|event| event.is_of_run()).map(|event| event.run.as_str()).max()
     }
 
     /// What each run said, oldest first; of a run that was judged again what it said last.
@@ -228,14 +251,15 @@ impl Ledger {
 
     /// Whether there are events of a run.
     pub fn holds_run(&self, run: &str) -> bool {
-        self.events.iter().any(|event| event.run == run)
+        self.events.iter().any(|event| event.run == run && event.is_of_run())
     }
 
     /// The lines to append so that the ledger holds these facts of a run; none when it holds them already. A run that was
     /// killed half-way is completed. Other facts under a run id that is known begin with `rerun` and replace the old ones.
     pub fn lines_for(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+        let of_run = |event: &&Event| event.run == run && event.is_of_run();
         let held: Vec<Option<&Fact>> =
-            self.effective().into_iter().filter(|event| event.run == run).map(|event| event.fact.as_ref()).collect();
+            self.effective().into_iter().filter(of_run).map(|event| event.fact.as_ref()).collect();
         let is_prefix = held.len() <= facts.len()
             && held.iter().zip(facts).all(|(held, fact)| held.is_some_and(|held| says_the_same(held, fact)));
         let missing = if is_prefix { facts[held.len()..].to_vec() } else { as_rerun(facts) };
@@ -243,7 +267,7 @@ impl Ledger {
     }
 
     /// Facts as lines that continue the chain.
-    fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+    pub fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
         let mut prev = self.head.clone();
         let first = self.events.last().map_or(1, |event| event.seq + 1);
         let lines = facts.iter().zip(first..).map(|(fact, seq)| {
@@ -256,6 +280,11 @@ impl Ledger {
             canonical_json(&event)
         });
         lines.collect()
+    }
+
+    /// Takes lines in that were appended to the file.
+    pub fn extend(&mut self, lines: &[String]) -> Result<(), String> {
+        lines.iter().try_for_each(|line| self.take(line))
     }
 
     /// Checks one line and takes it in; the error says what is wrong with it.
@@ -287,7 +316,7 @@ impl Ledger {
         }
     }
 
-    /// The events that count: of a run that was judged again only those since it was.
+    /// The events that count: of a run that was judged again only those since it was, and every one that is no run's own.
     fn effective(&self) -> Vec<&Event> {
         let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
         for event in &self.events {
@@ -295,7 +324,9 @@ impl Ledger {
                 starts.insert(&event.run, event.seq);
             }
         }
-        self.events.iter().filter(|event| starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq)).collect()
+        let counts =
+            |event: &&Event| !event.is_of_run() || starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq);
+        self.events.iter().filter(counts).collect()
     }
 }
 

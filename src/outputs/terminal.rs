@@ -14,6 +14,11 @@ const MOST_NAME: usize = 28;
 
 /// The summary of a run. Colour adds nothing that the words do not say.
 pub fn render(report: &Report, colour: bool) -> String {
+    render_with(report, colour, &[])
+}
+
+/// The same with what was done about issues, before the tally.
+pub fn render_with(report: &Report, colour: bool, issues: &[String]) -> String {
     let paint = Paint { colour, width: name_width(report) };
     let mut lines = vec![title(report)];
     lines.extend(frozen(report));
@@ -31,6 +36,10 @@ pub fn render(report: &Report, colour: bool) -> String {
         lines.extend(grouped(categories(report).filter(by_pool), "by their pool", verdict, paint));
     }
     if lines.last().is_some_and(|line| !line.is_empty()) {
+        lines.push(String::new());
+    }
+    if !issues.is_empty() {
+        lines.extend(issues.iter().cloned());
         lines.push(String::new());
     }
     lines.extend(super::credit(report));

@@ -147,6 +147,12 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
 
+/// What became of issues; the lines are Markdown already.
+pub(super) fn issues(lines: &[String]) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    (!lines.is_empty()).then(|| format!("### Issues\n\n{}", lines.join("\n")))
+}
+
 /// Names that matched nothing, by source; suggestions are shown and never used.
 pub(super) fn unmatched(report: &Report) -> Option<String> {
     let is_still = is_still(report);
