@@ -88,8 +88,8 @@ impl<'a> GitHub<'a> {
                         .personal_token(token.trim().to_owned())
                         .add_retry_config(RetryConfig::None)
                         .set_connect_timeout(Some(CONNECT.min(access.timeout)))
-                        .set_read_timeout(Some(access.timeout))
-                        .set_write_timeout(Some(access.timeout))
+                        .set_read_timeout(Some(access.timeout * 2))
+                        .set_write_timeout(Some(access.timeout * 2))
                         .build()
                         .ok()
                 })
@@ -103,7 +103,7 @@ impl<'a> GitHub<'a> {
         format!("/repos/{}/{rest}", self.access.repository)
     }
 
-    /// Sends one request, once.
+    /// Sends one request, once. The bound on the whole exchange is the one that counts; those of the connection lie beyond it.
     fn send(&self, path: &str, request: &Request<'_>) -> Result<Reply, String> {
         let exchange = async {
             let answered = match request {

@@ -7,11 +7,15 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
+use super::lives::Lives;
 use super::looks::LookFact;
 use crate::vocabulary::{Digest, Place, Reject, canonical_json};
 
 /// What the first event's `prev` is the digest of.
 const GENESIS: &[u8] = b"pool-review.ledger/1\n";
+
+/// Sorts behind the id of every run.
+const END_OF_RUNS: &str = "~";
 
 /// Most lines that are reported one by one.
 const KEPT_PROBLEMS: usize = 5;
@@ -63,10 +67,12 @@ pub struct Past {
     pub previous_run: Option<String>,
     /// (pool, check or `None` for the pool) → its present outcome.
     pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
-    /// Fingerprint → the proposal, open or closed.
+    /// Fingerprint → what a run said of the proposal last, with its present status.
     pub proposals: BTreeMap<String, ProposalFact>,
     /// Fingerprint → the runs that the proposal's content and state come from.
     pub proposal_runs: BTreeMap<String, ProposalRuns>,
+    /// The lives of the proposals.
+    pub lives: Lives,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
     /// When the run before reviewed.
@@ -79,7 +85,7 @@ pub struct Past {
     subtrees: BTreeMap<String, String>,
     /// Pool → the sources of the run before its definition last changed.
     changed: BTreeMap<String, BTreeMap<String, String>>,
-    /// Pool, axis → when a change on it landed last.
+    /// Pool, axis → when a change on it landed or was taken back last.
     landings: BTreeMap<(String, String), DateTime<Utc>>,
 }
 
@@ -139,7 +145,8 @@ impl Past {
 
     /// Takes one proposal in.
     fn take_proposal(&mut self, event: &Event, proposal: &ProposalFact) {
-        if let (ProposalState::Landed, Ok(at)) = (proposal.state, DateTime::parse_from_rfc3339(&event.at)) {
+        let has_moved_config = matches!(proposal.state, ProposalState::Landed | ProposalState::RolledBack);
+        if let (true, Ok(at)) = (has_moved_config, DateTime::parse_from_rfc3339(&event.at)) {
             self.landings.insert((proposal.pool.clone(), proposal.axis.clone()), at.to_utc());
         }
         let runs = self.proposal_runs.entry(proposal.fingerprint.clone()).or_default();
@@ -174,6 +181,16 @@ impl Past {
                 }
             }
             Some(Fact::Verification(_) | Fact::Decision(_) | Fact::Issue(_)) | None => {}
+        }
+        self.lives.take(event);
+    }
+
+    /// Gives every proposal its present status.
+    fn settle(&mut self) {
+        for (fingerprint, proposal) in &mut self.proposals {
+            if let Some(life) = self.lives.get(fingerprint) {
+                (proposal.status, proposal.number) = (life.status, life.number);
+            }
         }
     }
 
@@ -224,13 +241,23 @@ impl Ledger {
     /// What the runs before this one left behind. The run's own events and later ones stay out, so that judging a run
     /// again sees what it saw the first time.
     pub fn before(&self, run: &str) -> Past {
-        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(|event| event.run.as_str() < run).collect();
+        let is_before = |event: &&Event| event.run.as_str() < run || (!event.is_of_run() && event.run.as_str() == run);
+        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(is_before).collect();
         earlier.sort_by(|a, b| a.run.cmp(&b.run));
         let mut past = Past::default();
         for event in earlier {
             past.take(event);
         }
+        for event in self.events.iter().filter(|event| event.run.as_str() <= run) {
+            past.lives.take_number(event);
+        }
+        past.settle();
         past
+    }
+
+    /// What all runs and all decisions left behind.
+    pub fn present(&self) -> Past {
+        self.before(END_OF_RUNS)
     }
 
     /// The newest run by its id, if there is any.

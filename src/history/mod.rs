@@ -8,9 +8,11 @@ mod facts;
 mod issues;
 mod ledger;
 mod lifecycle;
+mod lives;
 mod looks;
 mod market;
 mod settle;
+mod standing;
 
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent, Gaps, LATE_MINUTES, NextDue, Rhythm, RunTimes};
@@ -21,6 +23,8 @@ pub use facts::{
 pub use issues::{IssueFact, IssueMemory, IssueStep, Standing, StepState, issue_memories};
 pub use ledger::{Event, Ledger, Past, ProposalRuns};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
+pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
-pub use settle::{Fate, Settlement, settle_proposals};
+pub use settle::{Asks, Fate, Settlement, settle_proposals};
+pub use standing::stand;

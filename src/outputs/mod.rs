@@ -121,7 +121,9 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Delivered> {
 /// run was killed on the way.
 fn deliver_newest(delivery: Delivery<'_>, ledger: &mut Ledger, store: &Store, delivered: &mut Delivered) -> Result<()> {
     write_run(delivery, store)?;
-    proposals::write_open(store, &delivery.report.proposals)?;
+    let settlement = delivery.settlement;
+    let sleeping_and_landed = settlement.suppressed.iter().chain(&settlement.landed);
+    proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
     write_pending(delivery, ledger, store)?;
     let lines = missing_events(delivery, ledger);
     delivered.warnings.extend(store.append_lines(&store.in_reports(LEDGER), &lines)?);

@@ -3,6 +3,7 @@
 
 mod chart;
 mod consumers;
+mod definitions;
 mod gates;
 pub mod gather;
 pub mod inspect;
@@ -33,12 +34,13 @@ use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
-    Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
+    Asks, Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
 use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
+pub use definitions::Definitions;
 use gather::{Gathered, readiness};
 use looks::PoolLooks;
 pub use memory::Memory;
@@ -131,17 +133,13 @@ pub fn review(
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
     let fate = |known: &ProposalFact| {
-        let is_landed =
-            known.subtree_digest_after.is_some() && subtrees.get(&known.pool) == known.subtree_digest_after.as_ref();
-        if is_landed {
-            Fate::Landed
-        } else if blocked.contains(&(known.pool.clone(), known.check.clone())) {
-            Fate::Kept
-        } else {
-            looks.fate(known)
-        }
+        let is_blocked = blocked.contains(&(known.pool.clone(), known.check.clone()));
+        if is_blocked { Fate::Blocked } else { looks.fate(known) }
     };
-    let mut settlement = settle_proposals(fresh, past, clock.now, stored, fate);
+    let definitions = Definitions::new(&gathered.config.files, &subtrees, past);
+    let digest = |known: &ProposalFact| definitions.digest(known);
+    let asks = Asks { now: clock.now, stored: &stored, fate: &fate, digest: &digest };
+    let mut settlement = settle_proposals(fresh, past, &asks);
     settlement.seen = SeenNow { looks: looks.facts(gathered, &planned, &memory, clock.now), subtrees };
     let mut report = report(gathered, settings, clock, reports, &settlement);
     report.unmatched = unmatched(&book, &attribution);

@@ -21,7 +21,12 @@ pub(super) fn check(settings: &Settings, is_wanted: bool) -> Result<()> {
 }
 
 /// A desk for one review; `None` without a tracker.
-pub(super) fn desk<'a>(settings: &Settings, reviewed: &'a Reviewed, past: &Past, ledger: &Ledger) -> Option<Desk<'a>> {
+pub(super) fn desk<'a>(
+    settings: &Settings,
+    reviewed: &'a Reviewed,
+    past: &'a Past,
+    ledger: &'a Ledger,
+) -> Option<Desk<'a>> {
     let issues = &settings.issues;
     let place =
         TrackerPlace { web: issues.web(), repository: issues.repository.clone()?, new_per_run: issues.new_per_run };

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use pool_review::history::{Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
-use pool_review::outputs::{self, Delivery};
+use pool_review::history::{Asks, Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
+use pool_review::outputs::issues::{Desk, Filing, Places, TrackerPlace};
+use pool_review::outputs::{self, Delivered, Delivery};
 use pool_review::store::Store;
 use pool_review::verdict::{
     Baseline, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport, Proposal,
@@ -243,10 +244,12 @@ pub(crate) fn settled(mut report: Report, fresh: Vec<Proposal>, store: &Store) -
     let fate = |known: &ProposalFact| {
         let mut checks = report.pools.iter().filter(|one| one.id.as_str() == known.pool).flat_map(|one| &one.checks);
         let is_blocked = checks.any(|one| one.check.as_str() == known.check && one.verdict == Verdict::Blocked);
-        if is_blocked { Fate::Kept } else { Fate::Missed }
+        if is_blocked { Fate::Blocked } else { Fate::Missed }
     };
+    let digest = |known: &ProposalFact| Some(known.subtree_digest.clone());
     let stored = |fingerprint: &str| -> Option<Value> { outputs::proposals::stored(store, fingerprint) };
-    let settlement = settle_proposals(fresh, &past, report.now, stored, fate);
+    let asks = Asks { now: report.now, stored: &stored, fate: &fate, digest: &digest };
+    let settlement = settle_proposals(fresh, &past, &asks);
     report.proposals.clone_from(&settlement.open);
     (report, settlement)
 }
@@ -263,16 +266,46 @@ pub(crate) fn delivery<'a>(
         settings_digest: "sha256:settings",
         models,
         reports: "reports",
-        repository: Some("fleet/models"),
-        new_per_run: 3,
+        issues: None,
         since: outputs::log::Since::default(),
+    }
+}
+
+/// The tracker of these tests.
+pub(crate) fn place() -> TrackerPlace {
+    TrackerPlace { web: "https://github.com".to_owned(), repository: "fleet/models".to_owned(), new_per_run: 3 }
+}
+
+/// Where files of these tests can be looked at.
+pub(crate) fn places() -> Places {
+    Places {
+        files_url: "https://github.com/fleet/models/blob/HEAD".to_owned(),
+        reports: "reports".to_owned(),
+        log: "reports/pool-composition-log.md".to_owned(),
+        credit: None,
     }
 }
 
 /// Compares, settles and delivers a report; the warnings come back.
 pub(crate) fn run(report: Report, fresh: Vec<Proposal>, store: &Store) -> (Report, Vec<String>) {
+    let (report, delivered) = run_filing(report, fresh, store, place(), None);
+    (report, delivered.warnings)
+}
+
+/// The same at a tracker.
+pub(crate) fn run_filing(
+    report: Report,
+    fresh: Vec<Proposal>,
+    store: &Store,
+    place: TrackerPlace,
+    filing: Option<Filing<'_>>,
+) -> (Report, Delivered) {
     let (report, settlement) = settled(report, fresh, store);
     let models = BTreeSet::from(["acme/mid".to_owned()]);
-    let warnings = outputs::deliver(delivery(&report, &settlement, &models), store).expect("a delivery");
-    (report, warnings)
+    let (ledger, _) = outputs::read_ledger(store).expect("a readable ledger");
+    let past = ledger.before(&report.run_id);
+    let desk = Desk::new(&report, &settlement, &past, &ledger, place, places()).filing(filing);
+    let delivery = Delivery { issues: Some(&desk), ..delivery(&report, &settlement, &models) };
+    let delivered = outputs::deliver(delivery, store).expect("a delivery");
+    (report, delivered)
 }

@@ -125,7 +125,7 @@ pub(super) fn flagged(
     body: &str,
     known: Option<&Known>,
     memory: &IssueMemory,
-    lives: &Lives,
+    lives: &Lives<'_>,
 ) -> Vec<Move> {
     let fingerprint = &flag.proposal.fingerprint;
     let Some(known) = known else {
@@ -178,7 +178,7 @@ fn open(flag: &Flag<'_>, body: &str, known: &Known, memory: &IssueMemory) -> Vec
 }
 
 /// What an id that this run does not flag asks of its issue.
-pub(super) fn unflagged(id: &str, known: &Known, memory: &IssueMemory, lives: &Lives) -> Vec<Move> {
+pub(super) fn unflagged(id: &str, known: &Known, memory: &IssueMemory, lives: &Lives<'_>) -> Vec<Move> {
     if known.state != KnownState::Open {
         return Vec::new();
     }

@@ -26,45 +26,50 @@ pub(super) enum Now {
 }
 
 /// Proposals by the id of their issues, and the verdicts of the runs so far.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Lives {
+#[derive(Debug, Clone)]
+pub(super) struct Lives<'a> {
     /// Id → its proposals, each with the run that moved it last.
-    by_id: BTreeMap<String, Vec<(String, ProposalFact)>>,
+    by_id: BTreeMap<String, Vec<(&'a str, &'a ProposalFact)>>,
     /// Fingerprint → the run that gave it its content.
-    made: BTreeMap<String, String>,
-    /// Run → pool and check (empty: the pool as a whole) → verdict; oldest first, this run last.
-    verdicts: Vec<(String, BTreeMap<(String, String), Verdict>)>,
+    made: BTreeMap<&'a str, &'a str>,
+    /// Earlier runs, oldest first.
+    runs: Vec<(&'a str, &'a RunFact)>,
+    /// This run.
+    report: &'a Report,
 }
 
-impl Lives {
-    /// The lives after a run.
-    pub(super) fn new(report: &Report, settlement: &Settlement, past: &Past, runs: &[(&str, &RunFact)]) -> Self {
-        let mut lives = Self::default();
+impl<'a> Lives<'a> {
+    /// The lives after a run; `runs` are the earlier ones.
+    pub(super) fn new(
+        report: &'a Report,
+        settlement: &'a Settlement,
+        past: &'a Past,
+        runs: Vec<(&'a str, &'a RunFact)>,
+    ) -> Self {
+        let mut lives = Self { by_id: BTreeMap::new(), made: BTreeMap::new(), runs, report };
         let mut facts: BTreeMap<&str, (&str, &ProposalFact)> = BTreeMap::new();
         for (fingerprint, fact) in &past.proposals {
             let runs = past.proposal_runs.get(fingerprint);
             facts.insert(fingerprint, (runs.map_or("", |runs| runs.moved.as_str()), fact));
-            lives.made.insert(fingerprint.clone(), runs.map_or_else(String::new, |runs| runs.made.clone()));
+            lives.made.extend(runs.map(|runs| (fingerprint.as_str(), runs.made.as_str())));
         }
         for fact in &settlement.facts {
             facts.insert(&fact.fingerprint, (&report.run_id, fact));
             if matches!(fact.state, ProposalState::New | ProposalState::Updated) {
-                lives.made.insert(fact.fingerprint.clone(), report.run_id.clone());
+                lives.made.insert(&fact.fingerprint, &report.run_id);
             }
         }
         for (moved, fact) in facts.into_values() {
             for id in ids_of(fact) {
-                lives.by_id.entry(id).or_default().push((moved.to_owned(), fact.clone()));
+                lives.by_id.entry(id).or_default().push((moved, fact));
             }
         }
-        lives.verdicts = runs.iter().map(|(run, fact)| ((*run).to_owned(), verdicts_of(fact))).collect();
-        lives.verdicts.push((report.run_id.clone(), verdicts_of_report(report)));
         lives
     }
 
-    /// The run that gave a proposal its content; `now` for one that the ledger does not know yet.
-    pub(super) fn made<'a>(&'a self, fingerprint: &str, now: &'a str) -> &'a str {
-        self.made.get(fingerprint).filter(|run| !run.is_empty()).map_or(now, String::as_str)
+    /// The run that gave a proposal its content: this one, if the ledger does not know it yet.
+    pub(super) fn made(&self, fingerprint: &str) -> &'a str {
+        self.made.get(fingerprint).copied().unwrap_or(&self.report.run_id)
     }
 
     /// How an id that this run does not flag stands.
@@ -73,48 +78,87 @@ impl Lives {
         if let Some((_, open)) = lives.iter().find(|(_, fact)| fact.is_open()) {
             return if open.misses == 0 { Now::Kept } else { Now::Good(open.misses, "the review did not propose it") };
         }
-        let last = lives.iter().max_by(|a, b| (&a.0, &a.1.fingerprint).cmp(&(&b.0, &b.1.fingerprint)));
+        let last = lives.iter().max_by(|a, b| (a.0, &a.1.fingerprint).cmp(&(b.0, &b.1.fingerprint)));
         let Some((moved, fact)) = last else { return self.unknown(id) };
         self.ended(moved, fact)
     }
 
     /// How an id whose last proposal is over stands.
     fn ended(&self, moved: &str, fact: &ProposalFact) -> Now {
-        let key = (fact.pool.clone(), fact.check.clone());
+        let key = (fact.pool.as_str(), fact.check.as_str());
         match fact.state {
+            _ if fact.status.is_suppressed() => Now::Suppressed(fact.status.as_str()),
             ProposalState::Withdrawn => Now::Good(GOOD_RUNS, "the review no longer proposes it"),
             ProposalState::Expired => {
-                Now::Good(self.good(moved, &key, is_judged), "its time ran out and it was not made again")
+                Now::Good(self.good(moved, key, is_judged), "its time ran out and it was not made again")
             }
-            _ => Now::Good(self.good(moved, &key, is_not_blocked), "the config holds the change"),
+            _ => Now::Good(self.good(moved, key, is_not_blocked), "the config holds the change"),
         }
     }
 
-    /// An id of which the ledger knows no proposal: its pool as a whole decides. A pool that is gone needs nothing.
+    /// An id of which the ledger knows no proposal: its pool as a whole decides.
     fn unknown(&self, id: &str) -> Now {
         let rest = id.split_once('/').map_or("", |(_, rest)| rest);
-        let pools = self.verdicts.iter().flat_map(|(_, verdicts)| verdicts.keys()).map(|(pool, _)| pool);
-        let pool =
-            pools.filter(|pool| rest.starts_with(&format!("{}/", text::marker(pool)))).max_by_key(|pool| pool.len());
-        let Some(pool) = pool.cloned() else { return Now::Kept };
-        let newest_first = self.verdicts.iter().rev().map(|(_, verdicts)| verdicts.get(&(pool.clone(), String::new())));
-        let judged = newest_first.filter(|verdict| is_judged(verdict.copied()) || *verdict == Some(&Verdict::Watch));
-        let good =
-            judged.take_while(|verdict| verdict.is_none_or(|verdict| *verdict == Verdict::Aligned)).count() as u64;
+        let is_its = |pool: &&str| rest.starts_with(&format!("{}/", text::marker(pool)));
+        let pools = self.report.pools.iter().map(|pool| pool.id.as_str()).filter(is_its);
+        let Some(pool) = pools.max_by_key(|pool| pool.len()) else { return Now::Kept };
+        let verdicts = self.newest_first().map(|run| run.verdict(pool, None));
+        let judged = verdicts.filter(|verdict| is_judged(*verdict) || *verdict == Some(Verdict::Watch));
+        let good = judged.take_while(|verdict| *verdict == Some(Verdict::Aligned)).count() as u64;
         if good == 0 { Now::Kept } else { Now::Good(good, "its pool is aligned") }
     }
 
+    /// This run and all earlier ones.
+    fn newest_first(&self) -> impl Iterator<Item = Seen<'a>> + '_ {
+        let earlier = self.runs.iter().rev().map(|(run, fact)| Seen::Earlier(run, fact));
+        std::iter::once(Seen::This(self.report)).chain(earlier)
+    }
+
     /// Runs from one on whose check counts.
-    fn good(&self, from: &str, key: &(String, String), counts: fn(Option<Verdict>) -> bool) -> u64 {
-        let since = self.verdicts.iter().filter(|(run, _)| run.as_str() >= from);
-        since.filter(|(_, verdicts)| counts(verdicts.get(key).copied())).count() as u64
+    fn good(&self, from: &str, (pool, check): (&str, &str), counts: fn(Option<Verdict>) -> bool) -> u64 {
+        let since = self.newest_first().take_while(|run| run.id() >= from);
+        since.filter(|run| counts(run.verdict(pool, Some(check)))).count() as u64
     }
 
     /// Runs from one on in which a check of a pool was misaligned, in a row up to this run.
     pub(super) fn held(&self, from: &str, pool: &str, check: &str) -> u64 {
-        let key = (pool.to_owned(), check.to_owned());
-        let newest_first = self.verdicts.iter().rev().take_while(|(run, _)| run.as_str() >= from);
-        newest_first.take_while(|(_, verdicts)| verdicts.get(&key) == Some(&Verdict::Misaligned)).count() as u64
+        let since = self.newest_first().take_while(|run| run.id() >= from);
+        since.take_while(|run| run.verdict(pool, Some(check)) == Some(Verdict::Misaligned)).count() as u64
+    }
+}
+
+/// One run with its verdicts.
+enum Seen<'a> {
+    /// The one that is delivered.
+    This(&'a Report),
+    /// One of the ledger.
+    Earlier(&'a str, &'a RunFact),
+}
+
+impl Seen<'_> {
+    /// Its id.
+    fn id(&self) -> &str {
+        match self {
+            Self::This(report) => &report.run_id,
+            Self::Earlier(run, _) => run,
+        }
+    }
+
+    /// What it said of a check of a pool, or of the pool as a whole; `None` when that was not there.
+    fn verdict(&self, pool: &str, check: Option<&str>) -> Option<Verdict> {
+        match self {
+            Self::This(report) => {
+                let of_pool = report.pools.iter().find(|one| one.id.as_str() == pool)?;
+                match check {
+                    None => Some(of_pool.verdict),
+                    Some(id) => of_pool.checks.iter().find(|one| one.check.as_str() == id).map(|one| one.verdict),
+                }
+            }
+            Self::Earlier(_, run) => {
+                let of_pool = run.verdicts.get(pool)?;
+                check.map_or(Some(of_pool.verdict), |id| of_pool.checks.get(id).copied())
+            }
+        }
     }
 }
 
@@ -126,23 +170,4 @@ fn is_judged(verdict: Option<Verdict>) -> bool {
 /// Whether a run counts for a fact of the config, which needs no evidence of the check.
 fn is_not_blocked(verdict: Option<Verdict>) -> bool {
     verdict != Some(Verdict::Blocked)
-}
-
-/// The verdicts of a run of the ledger.
-fn verdicts_of(run: &RunFact) -> BTreeMap<(String, String), Verdict> {
-    let of = |(pool, verdicts): (&String, &crate::history::PoolVerdicts)| {
-        let checks = verdicts.checks.iter().map(|(check, verdict)| ((pool.clone(), check.clone()), *verdict));
-        checks.chain([((pool.clone(), String::new()), verdicts.verdict)]).collect::<Vec<_>>()
-    };
-    run.verdicts.iter().flat_map(of).collect()
-}
-
-/// The verdicts of this run.
-fn verdicts_of_report(report: &Report) -> BTreeMap<(String, String), Verdict> {
-    let of = |pool: &crate::verdict::PoolReport| {
-        let id = pool.id.to_string();
-        let checks = pool.checks.iter().map(|check| ((id.clone(), check.check.as_str().to_owned()), check.verdict));
-        checks.chain([((id.clone(), String::new()), pool.verdict)]).collect::<Vec<_>>()
-    };
-    report.pools.iter().flat_map(of).collect()
 }

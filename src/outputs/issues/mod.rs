@@ -61,7 +61,7 @@ pub struct Desk<'a> {
     /// Where files can be looked at.
     places: Places,
     /// What became of the proposals behind each id.
-    lives: Lives,
+    lives: Lives<'a>,
     /// What the ledger remembers of each id.
     memories: BTreeMap<String, IssueMemory>,
     /// How it is carried out; without it the plan is made from the ledger and nothing is sent.
@@ -78,16 +78,16 @@ impl<'a> Desk<'a> {
     /// A desk for one settled run. `past` is what the runs before it left behind.
     pub fn new(
         report: &'a Report,
-        settlement: &Settlement,
-        past: &Past,
-        ledger: &Ledger,
+        settlement: &'a Settlement,
+        past: &'a Past,
+        ledger: &'a Ledger,
         place: TrackerPlace,
         places: Places,
     ) -> Self {
         let runs: Vec<(&str, &RunFact)> =
             ledger.runs().into_iter().filter(|(run, _)| *run < report.run_id.as_str()).collect();
         let memories = issue_memories(ledger.events(), &place.key());
-        let lives = Lives::new(report, settlement, past, &runs);
+        let lives = Lives::new(report, settlement, past, runs);
         let places = Places { credit: super::credit(report), ..places };
         Self { report, place, places, lives, memories, filing: None }
     }

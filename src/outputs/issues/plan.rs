@@ -75,11 +75,15 @@ pub(super) enum Write {
 }
 
 impl Entry {
-    /// The entry in a line: `create retire/specialist/acme/old-f`, `wait add/workhorse/zeta/y (filing limit)`.
+    /// The entry in a line: `create retire/specialist/acme/old-f`, `close add/scout/acme/x (good 2/2)`,
+    /// `wait add/workhorse/zeta/y (filing limit)`.
     pub fn line(&self) -> String {
         let number = self.number.map_or(String::new(), |number| format!(" #{number}"));
-        let label = if self.step == "label" { format!(" {}", self.labels.join(" ")) } else { String::new() };
-        format!("{} {}{number}{label} ({})", self.step, self.id, self.reason)
+        let reason = match self.step {
+            "create" | "label" => String::new(),
+            _ => format!(" ({})", self.reason.split(": ").next().unwrap_or_default()),
+        };
+        format!("{} {}{reason}{number}", self.step, self.id)
     }
 
     /// Whether something is sent.
@@ -149,7 +153,7 @@ impl Desk<'_> {
 
     /// The text of a flag's issue.
     fn body(&self, flag: &Flag<'_>) -> String {
-        let made = self.lives.made(&flag.proposal.fingerprint, &self.report.run_id);
+        let made = self.lives.made(&flag.proposal.fingerprint);
         let pool = self.report.pools.iter().find(|pool| pool.id.as_str() == flag.proposal.pool);
         body(flag, made, pool.and_then(|pool| pool.owner.as_deref()), &self.places)
     }

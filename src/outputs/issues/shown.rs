@@ -52,7 +52,7 @@ pub(in crate::outputs) fn without_tracker(report: &Report) -> Vec<String> {
     let count = flags(&report.proposals, &|_| None).len();
     let line = || {
         let flags = counted(count, "add or retire flag", "add or retire flags");
-        format!("none: `issues.repository` is not set, so {flags} of this run are proposals only")
+        format!("none: `issues.repository` is not set; {flags} of this run stand in their proposals only")
     };
     (count > 0).then(line).into_iter().collect()
 }
@@ -61,13 +61,13 @@ pub(in crate::outputs) fn without_tracker(report: &Report) -> Vec<String> {
 pub fn lines(desk: &Desk<'_>, filed: Option<&Filed>) -> Vec<String> {
     let line = |entry: &Entry| text::own(&entry.line(), Place::Terminal);
     match filed {
-        None => desk
-            .plan()
-            .entries
-            .iter()
-            .filter(|entry| is_told(entry))
-            .map(|entry| format!("issue plan: {}", line(entry)))
-            .collect(),
+        None => {
+            let plan = desk.plan();
+            let told = plan.entries.iter().filter(|entry| is_told(entry)).map(|entry| format!("  {}", line(entry)));
+            let told: Vec<String> = told.collect();
+            let head = (!told.is_empty()).then(|| "issue plan from the ledger, nothing sent:".to_owned());
+            head.into_iter().chain(told).collect()
+        }
         Some(filed) => {
             let done = filed.plan.entries.iter().take(filed.reached).filter(|entry| is_told(entry));
             let failure = filed
@@ -103,7 +103,11 @@ fn markdown(entry: &Entry, place: &TrackerPlace, is_done: bool) -> String {
         (step, _) => step,
     };
     let (id, reason) = (text::name(&entry.id, Place::Markdown), text::own(&entry.reason, Place::Markdown));
-    if entry.step == "wait" { format!("{word} {reason}, {id}") } else { format!("{word}{number} {id}: {reason}") }
+    match entry.step {
+        "wait" => format!("{word} {reason}, {id}"),
+        "nothing" => format!("{} {id}: {reason}", number.trim_start()),
+        _ => format!("{word}{number} {id}: {reason}"),
+    }
 }
 
 /// Issues that are open and stay as they are, in one line.
