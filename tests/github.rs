@@ -14,11 +14,11 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::rc::Rc;
 
 use filing::proxy::{Break, Proxy};
-use filing::{TOKEN, VARIABLE, Workspace, gate};
+use filing::{TOKEN, VARIABLE, Workspace, copy, gate};
 use github_support::{Fault, Hub};
 use pool_review::outputs;
 use pool_review::store::{Step, Steps, Store};
@@ -255,34 +255,46 @@ fn a_child_files_and_dies_where_it_is_told_to() {
 
 /// Kills the review of a number before every step of its writing to the ledger; `before` brings a workspace to it.
 fn kill_everywhere(name: &str, number: i64, before: &dyn Fn(&Workspace)) -> usize {
+    let (hub, start) = scene(&format!("{name}-start"));
+    before(&start);
+    let held = hub.held(|held| held.clone());
+    let workspace = Workspace { root: start.root.with_file_name(name) };
     for step in 1.. {
-        let (hub, workspace) = scene(&format!("{name}-{step}"));
-        before(&workspace);
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "a_child_files_and_dies_where_it_is_told_to", "--nocapture"]);
-        command.env("FILING_WORKSPACE", &workspace.root).env("FILING_REVIEW", number.to_string());
-        command.env("FILING_STEP", step.to_string()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = {
-            let _gate = gate();
-            command.spawn().unwrap()
-        };
-        let output = child.wait_with_output().unwrap();
+        copy(&start.root, &workspace.root);
+        hub.held(|now| now.clone_from(&held));
+        let output = killed_child(&workspace, number, step);
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stdout).into_owned();
             assert_eq!(output.status.signal(), Some(9), "step {step}: {said}");
         }
         all_is_well(&hub, &workspace, number + 1, &format!("{name} killed at step {step}"));
-        let store =
-            Store::open(&workspace.root, Path::new("reports"), Path::new("reports/pool-composition-log.md")).unwrap();
+        let store = store_of(&workspace);
         let (_, problems) = outputs::read_ledger(&store).unwrap();
         assert!(problems.is_empty(), "{problems:?}");
-        drop(store);
-        std::fs::remove_dir_all(&workspace.root).unwrap();
         if output.status.success() {
             return step - 1;
         }
     }
     unreachable!("a review has an end")
+}
+
+/// The store of a workspace.
+fn store_of(workspace: &Workspace) -> Store {
+    let _gate = gate();
+    Store::open(&workspace.root, Path::new("reports"), Path::new("reports/pool-composition-log.md")).unwrap()
+}
+
+/// A child that files and is killed before a step of its outbox.
+fn killed_child(workspace: &Workspace, number: i64, step: usize) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "a_child_files_and_dies_where_it_is_told_to", "--nocapture"]);
+    command.env("FILING_WORKSPACE", &workspace.root).env("FILING_REVIEW", number.to_string());
+    command.env("FILING_STEP", step.to_string()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = {
+        let _gate = gate();
+        command.spawn().unwrap()
+    };
+    child.wait_with_output().unwrap()
 }
 
 #[test]

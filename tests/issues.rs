@@ -75,7 +75,22 @@ impl Fleet {
         place: TrackerPlace,
         filing: Option<Filing<'_>>,
     ) -> Delivered {
-        run_filing(report, fresh, &self.store, place, filing).1
+        let delivered = run_filing(report, fresh, &self.store, place, filing).1;
+        self.has_a_valid_plan();
+        delivered
+    }
+
+    /// The plan file is valid against its schema.
+    fn has_a_valid_plan(&self) {
+        let schema =
+            std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions/schemas/plan.v1.json"));
+        let schema: serde_json::Value = serde_json::from_slice(&schema.expect("a schema")).expect("JSON");
+        let plan = std::fs::read(self.root.join("reports/issues/plan.json")).expect("a plan");
+        let plan = serde_json::from_slice(&plan).expect("JSON");
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let faults: Vec<String> =
+            validator.iter_errors(&plan).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+        assert!(faults.is_empty(), "{faults:?} in {plan}");
     }
 
     /// What a review of a misaligned pool wrote.

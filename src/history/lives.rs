@@ -103,9 +103,9 @@ impl Lives {
         self.last_number
     }
 
-    /// Runs that carried a proposal after the one that opened it, the run that is being judged among them.
-    pub fn carried(&self, life: &Life) -> u64 {
-        (self.runs + 1).saturating_sub(life.opened_index)
+    /// Runs so far.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 
     /// Takes one event in, after every earlier one.
@@ -214,6 +214,11 @@ impl Life {
             landing: None,
             verification: None,
         }
+    }
+
+    /// Runs, of so many in all, that carried the proposal after the one that opened it.
+    pub fn carried(&self, runs: u64) -> u64 {
+        runs.saturating_sub(self.opened_index)
     }
 
     /// Goes to a status if it may follow.

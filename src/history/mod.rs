@@ -13,6 +13,7 @@ mod looks;
 mod market;
 mod settle;
 mod standing;
+mod standings;
 
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent, Gaps, LATE_MINUTES, NextDue, Rhythm, RunTimes};
@@ -28,3 +29,4 @@ pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
 pub use settle::{Asks, Fate, Settlement, settle_proposals};
 pub use standing::stand;
+pub use standings::ruling;

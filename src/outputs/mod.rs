@@ -10,8 +10,10 @@ pub mod log;
 pub mod names;
 pub mod page;
 pub mod proposals;
+mod quarantine;
 pub mod sessions;
 pub mod status;
+pub mod steward;
 pub mod terminal;
 pub mod text;
 mod view;
@@ -103,8 +105,12 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Delivered> {
     let (mut ledger, problems) = read_ledger(store)?;
     delivered.warnings.extend(delivery.settlement.warnings.iter().cloned());
     delivered.warnings.extend(problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
+    delivered.warnings.extend(quarantine::keep(store, &ledger)?);
+    let cut = quarantine::cut_off(store, &ledger)?;
+    let is_whole = problems.is_empty() && cut.is_none();
+    delivered.warnings.extend(cut);
     match ledger.newest_run().filter(|newest| *newest > run).map(str::to_owned) {
-        None => deliver_newest(delivery, &mut ledger, store, &mut delivered)?,
+        None => deliver_newest(delivery, (&mut ledger, is_whole), store, &mut delivered)?,
         Some(newest) if ledger.holds_run(run) => {
             delivered.warnings.push(format!("run {run} is older than run {newest} and known: nothing was written"));
         }
@@ -118,17 +124,25 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Delivered> {
 }
 
 /// The ordinary case. When issues are filed, the section is known only after that; until then what is pending says that the
-/// run was killed on the way.
-fn deliver_newest(delivery: Delivery<'_>, ledger: &mut Ledger, store: &Store, delivered: &mut Delivered) -> Result<()> {
+/// run was killed on the way. While the ledger is damaged no file of a proposal is removed: it may be all that is left of an event.
+fn deliver_newest(
+    delivery: Delivery<'_>,
+    (ledger, is_whole): (&mut Ledger, bool),
+    store: &Store,
+    delivered: &mut Delivered,
+) -> Result<()> {
     write_run(delivery, store)?;
     let settlement = delivery.settlement;
     let sleeping_and_landed = settlement.suppressed.iter().chain(&settlement.landed);
-    proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
+    let edited = proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
+    delivered.warnings.extend(edited);
     write_pending(delivery, ledger, store)?;
     let lines = missing_events(delivery, ledger);
     delivered.warnings.extend(store.append_lines(&store.in_reports(LEDGER), &lines)?);
     ledger.extend(&lines).map_err(|reason| anyhow!("an event of this run {reason}"))?;
-    proposals::remove_others(store, &delivery.settlement.keep)?;
+    if is_whole {
+        proposals::remove_others(store, &delivery.settlement.keep)?;
+    }
     delivered.filed = file_issues(delivery, ledger, store)?;
     delivered.section = section(delivery, delivered.filed.as_ref());
     write_plan(delivery, delivered.filed.as_ref(), store)?;
@@ -184,8 +198,12 @@ fn complete_events(pending: &Pending, store: &Store) -> Result<Option<String>> {
     let held: BTreeSet<&str> = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).collect();
     let missing: Vec<String> = pending.events.iter().filter(|line| !held.contains(line.as_str())).cloned().collect();
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    let events = |text: &str| Ledger::read(LEDGER, text).0.events().len();
-    let follows = missing.first().is_none_or(|line| events(&format!("{whole}{line}\n")) == events(whole) + 1);
+    let state = |text: &str| {
+        let (ledger, problems) = Ledger::read(LEDGER, text);
+        (ledger.events().len(), problems.len())
+    };
+    let (events, problems) = state(whole);
+    let follows = missing.first().is_none_or(|line| state(&format!("{whole}{line}\n")) == (events + 1, problems));
     if !follows {
         return Ok(Some(format!(
             "events of run {} no longer fit {} and were left out",

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::change::identity;
 use crate::checks::{Look, PoolJudgement, judge_pool};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
@@ -138,9 +139,11 @@ pub fn review(
     };
     let definitions = Definitions::new(&gathered.config.files, &subtrees, past);
     let digest = |known: &ProposalFact| definitions.digest(known);
-    let asks = Asks { now: clock.now, stored: &stored, fate: &fate, digest: &digest };
+    let run = clock.run_id();
+    let asks = Asks { run: &run, now: clock.now, stored: &stored, fate: &fate, digest: &digest };
     let mut settlement = settle_proposals(fresh, past, &asks);
     settlement.seen = SeenNow { looks: looks.facts(gathered, &planned, &memory, clock.now), subtrees };
+    say_who_sleeps(&mut reports, &settlement);
     let mut report = report(gathered, settings, clock, reports, &settlement);
     report.unmatched = unmatched(&book, &attribution);
     report.remarks = remarks(settings, &planned);
@@ -150,6 +153,17 @@ pub fn review(
     let models = book.models().iter().map(ToString::to_string).collect();
     let market = MarketMemory { prices: book.remembered_prices().clone(), ..gathered.memory.clone() };
     Reviewed { report, settlement, models, market }
+}
+
+/// A finding whose proposal a steward put to sleep says so in the place of the proposal.
+fn say_who_sleeps(reports: &mut [PoolReport], settlement: &Settlement) {
+    let findings = reports.iter_mut().flat_map(|pool| &mut pool.checks).flat_map(|check| &mut check.findings);
+    for finding in findings.filter(|finding| finding.intent.is_some() && finding.held.is_none()) {
+        let Some(identity) = identity(finding) else { continue };
+        let standing = settlement.standings.get(&identity.fingerprint);
+        let asleep = standing.filter(|standing| matches!(standing.status.as_str(), "rejected" | "deferred"));
+        finding.held = asleep.map(|standing| format!("{} was {} by a steward", standing.label(), standing.status));
+    }
 }
 
 /// What the market sources state.
@@ -312,6 +326,7 @@ fn report(
         sources: gathered.notes.clone(),
         pools,
         proposals: settlement.open.clone(),
+        standings: settlement.standings.clone(),
         unmatched: Vec::new(),
         index_version: gathered.index_version.clone(),
         remarks: Vec::new(),

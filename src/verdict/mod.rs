@@ -9,6 +9,7 @@ mod names;
 mod proposal;
 mod report;
 mod sentence;
+mod standing;
 
 pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
 pub use claim::{Claim, ClaimRows, TestPlan};
@@ -21,6 +22,7 @@ pub use proposal::{
 };
 pub use report::{Baseline, CheckReport, Counts, Number, PoolReport, Report, Subject};
 pub use sentence::{Piece, Sentence};
+pub use standing::{Ruling, Standing};
 
 use std::fmt;
 

@@ -56,9 +56,6 @@ impl Workspace {
     /// A fleet whose old model has a successor: one issue for each half. `api` is the tracker's address.
     pub(crate) fn new(name: &str, api: &str, repository: &str) -> Self {
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME")).join(name);
-        if root.exists() {
-            std::fs::remove_dir_all(&root).unwrap();
-        }
         copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/latest-model/in"), &root);
         let workspace = Self { root };
         let tracker = format!(
@@ -151,8 +148,11 @@ pub(crate) fn instant(number: i64) -> String {
     clock(number).format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Copies a folder.
-fn copy(from: &Path, to: &Path) {
+/// Copies a folder into the place of another.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    if to.exists() {
+        std::fs::remove_dir_all(to).unwrap();
+    }
     std::fs::create_dir_all(to).unwrap();
     for path in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
         let target = to.join(path.file_name().unwrap());

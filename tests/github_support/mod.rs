@@ -34,7 +34,7 @@ pub(crate) enum Fault {
 }
 
 /// What the tracker holds.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Held {
     /// Its issues.
     pub(crate) issues: Vec<Value>,

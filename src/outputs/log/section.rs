@@ -108,6 +108,7 @@ fn draft(context: Context<'_>, since: Since<'_>) -> String {
     parts.extend(pools::folded(context.report));
     parts.extend(pools::categories(context));
     parts.extend(tables::proposals(context));
+    parts.extend(tables::standings(context));
     parts.extend(tables::issues(since.issues));
     parts.extend(tables::unmatched(context.report));
     parts.extend(tables::rejects(context.report));
