@@ -80,17 +80,14 @@ impl Fleet {
         delivered
     }
 
-    /// The plan file is valid against its schema.
+    /// The plan file and the events of filing are valid against their schemas.
     fn has_a_valid_plan(&self) {
-        let schema =
-            std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions/schemas/plan.v1.json"));
-        let schema: serde_json::Value = serde_json::from_slice(&schema.expect("a schema")).expect("JSON");
-        let plan = std::fs::read(self.root.join("reports/issues/plan.json")).expect("a plan");
-        let plan = serde_json::from_slice(&plan).expect("JSON");
-        let validator = jsonschema::validator_for(&schema).expect("a schema");
-        let faults: Vec<String> =
-            validator.iter_errors(&plan).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
-        assert!(faults.is_empty(), "{faults:?} in {plan}");
+        let plan = std::fs::read_to_string(self.root.join("reports/issues/plan.json")).expect("a plan");
+        fits("plan.v1.json", &plan);
+        let ledger = std::fs::read_to_string(self.root.join("reports/ledger.jsonl")).expect("a ledger");
+        for line in ledger.lines().filter(|line| line.contains("\"kind\":\"issue\"")) {
+            fits("ledger.v1.json", line);
+        }
     }
 
     /// What a review of a misaligned pool wrote.
@@ -123,6 +120,18 @@ impl Fleet {
         let lines = ledger.chained(&run, at(&format!("2026-11-{day:02}T13:00:00Z")), &[Fact::Decision(fact)]);
         self.store.append_lines(&self.store.in_reports("ledger.jsonl"), &lines).expect("a decision");
     }
+}
+
+/// Fails when a text is not valid against a schema.
+fn fits(schema: &str, text: &str) {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions/schemas");
+    let schema: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(folder.join(schema)).expect("a schema")).expect("JSON");
+    let value = serde_json::from_str(text).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let faults: Vec<String> =
+        validator.iter_errors(&value).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+    assert!(faults.is_empty(), "{faults:?} in {text}");
 }
 
 /// The plan of some proposals in lines, without labels.

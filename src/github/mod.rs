@@ -24,7 +24,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 const REPEATS: u32 = 2;
 
 /// Longest wait before a read is asked again.
-const MOST_WAIT: Duration = Duration::from_secs(60);
+const MOST_WAIT: Duration = Duration::from_mins(1);
 
 /// Most pages of a list.
 const MOST_PAGES: usize = 1_000;

@@ -10,7 +10,7 @@ use serde_json::Value;
 const MOST_SAID: usize = 200;
 
 /// How long to wait when a server says to stop and not for how long.
-const A_MINUTE: Duration = Duration::from_secs(60);
+const A_MINUTE: Duration = Duration::from_mins(1);
 
 /// One answer.
 #[derive(Debug, Clone, Default)]
@@ -129,7 +129,7 @@ pub(super) fn short(error: &octocrab::Error) -> String {
 /// The path and query of the next page, relative to the API's own path. Host and scheme of the link are not used, so that a
 /// token never follows one.
 pub(super) fn next_path(link: &str, base: &str) -> Option<String> {
-    let next = link.split(',').find(|part| part.split(';').skip(1).any(|attribute| is_next(attribute)))?;
+    let next = link.split(',').find(|part| part.split(';').skip(1).any(is_next))?;
     let url = next.split_once('<')?.1.split_once('>')?.0;
     let path = path_of(url);
     let path = path.strip_prefix(base.trim_end_matches('/')).unwrap_or(&path);

@@ -158,7 +158,7 @@ impl Seen {
                 Err(trouble) => return Ok(Err(trouble)),
             };
             let fact = match arrived {
-                Some(number) => IssueFact { state: StepState::Done, number, ..fact },
+                Some(number) => IssueFact { state: StepState::Done, number: Some(number), ..fact },
                 None => IssueFact { state: StepState::Refused, reason: Some("it had not arrived".to_owned()), ..fact },
             };
             note(memory, fact, outbox)?;
@@ -185,12 +185,12 @@ impl Seen {
     }
 
     /// Whether a step of which no end is known arrived, and the number of its issue; `None`: it did not.
-    fn arrived(&self, tracker: &dyn Tracker, id: &str, fact: &IssueFact) -> Result<Option<Option<u64>>, Trouble> {
+    fn arrived(&self, tracker: &dyn Tracker, id: &str, fact: &IssueFact) -> Result<Option<u64>, Trouble> {
         let issues = self.issues.get(id).map_or(&[][..], Vec::as_slice);
         let one = |number: Option<u64>| issues.iter().find(|issue| Some(issue.number) == number);
         let has = |issue: Option<&Listed>, passes: &dyn Fn(&Listed) -> bool| issue.is_some_and(passes);
         let is_there = match fact.step {
-            IssueStep::Create => return Ok(issues.iter().map(|issue| issue.number).min().map(Some)),
+            IssueStep::Create => return Ok(issues.iter().map(|issue| issue.number).min()),
             IssueStep::Patch => has(one(fact.number), &|issue| {
                 Marker::read(&issue.body).is_some_and(|marker| Some(marker.body) == fact.body)
             }),
@@ -206,7 +206,7 @@ impl Seen {
             }
             IssueStep::Label | IssueStep::Duplicate | IssueStep::Refusal | IssueStep::Found => false,
         };
-        Ok(is_there.then_some(fact.number))
+        Ok(fact.number.filter(|_| is_there))
     }
 }
 

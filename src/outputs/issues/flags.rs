@@ -93,13 +93,13 @@ pub(super) fn flags<'a>(proposals: &'a [Proposal], shows: &dyn Fn(&str) -> Optio
         (rank(proposal), Reverse(probability(proposal)), &proposal.pool, &proposal.fingerprint)
     });
     let all: Vec<Flag<'a>> = open.into_iter().flat_map(flags_of).collect();
-    let shown: BTreeSet<&str> = all
+    let kept: BTreeSet<&str> = all
         .iter()
         .filter(|flag| shows(&flag.id).as_ref() == Some(&flag.proposal.fingerprint))
         .map(|flag| flag.id.as_str())
         .collect();
     let is_chosen = |flag: &Flag<'_>| {
-        !shown.contains(flag.id.as_str()) || shows(&flag.id).as_ref() == Some(&flag.proposal.fingerprint)
+        !kept.contains(flag.id.as_str()) || shows(&flag.id).as_ref() == Some(&flag.proposal.fingerprint)
     };
     let mut seen = BTreeSet::new();
     let chosen: Vec<bool> = all.iter().map(|flag| is_chosen(flag) && seen.insert(flag.id.clone())).collect();

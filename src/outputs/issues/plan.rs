@@ -131,7 +131,7 @@ impl Desk<'_> {
             let known = main(&flag.id);
             for moved in flagged(flag, &digest, known, memory(&flag.id), &self.lives) {
                 if moved.step == Some(IssueStep::Create) && left == 0 {
-                    entries.push(self.entry(flag, None, "wait", "filing limit"));
+                    entries.push(entry(flag, None, "wait", "filing limit"));
                     continue;
                 }
                 if moved.step == Some(IssueStep::Create) {
@@ -161,12 +161,12 @@ impl Desk<'_> {
     /// The labels that a new issue needs, each once in a plan.
     fn label_entries(&self, flag: &Flag<'_>, seen: &mut BTreeSet<String>) -> Vec<Entry> {
         let new = flag.labels().into_iter().filter(|label| seen.insert(label.clone()));
-        let entry = |label: String| {
-            let base = self.entry(flag, None, "label", "made if it is missing");
+        let made = |label: String| {
+            let base = entry(flag, None, "label", "made if it is missing");
             let fact = IssueFact { step: IssueStep::Label, key: Some(label.clone()), ..self.fact(flag, None) };
             Entry { labels: vec![label.clone()], write: Some(Write::Label(label)), fact: Some(fact), ..base }
         };
-        new.map(entry).collect()
+        new.map(made).collect()
     }
 
     /// One step of a flag.
@@ -180,7 +180,7 @@ impl Desk<'_> {
     ) -> Entry {
         let number = known.map(|known| known.number);
         let word = moved.step.map_or("nothing", IssueStep::as_str);
-        let base = self.entry(flag, number, word, &moved.reason);
+        let base = entry(flag, number, word, &moved.reason);
         let Some(step) = moved.step else { return base };
         let digest = Marker::read(text).map(|marker| marker.body);
         let fact = IssueFact { step, reason: Some(moved.reason.clone()), ..self.fact(flag, number) };
@@ -242,11 +242,6 @@ impl Desk<'_> {
         Entry { write: Some(Write::Edit(other.number, edit)), fact: Some(fact), ..base }
     }
 
-    /// An entry of a flag that sends nothing.
-    fn entry(&self, flag: &Flag<'_>, number: Option<u64>, step: &'static str, reason: &str) -> Entry {
-        bare(&flag.id, &flag.proposal.fingerprint, number, step, reason)
-    }
-
     /// The event of a flag's step.
     fn fact(&self, flag: &Flag<'_>, number: Option<u64>) -> IssueFact {
         let plain = self.plain(&flag.id, &flag.proposal.fingerprint, number.unwrap_or_default());
@@ -289,6 +284,11 @@ fn one_of(all: &[Known]) -> Option<&Known> {
     let lowest =
         |open: bool| all.iter().filter(|one| (one.state == KnownState::Open) == open).min_by_key(|one| one.number);
     lowest(true).or_else(|| lowest(false))
+}
+
+/// An entry of a flag that sends nothing.
+fn entry(flag: &Flag<'_>, number: Option<u64>, step: &'static str, reason: &str) -> Entry {
+    bare(&flag.id, &flag.proposal.fingerprint, number, step, reason)
 }
 
 /// An entry that sends nothing.

@@ -17,14 +17,7 @@ pub(in crate::outputs) const KILLED: &str =
 
 /// What a section says: the outcome of filing, or the plan and that it was not sent.
 pub fn section_lines(desk: &Desk<'_>, filed: Option<&Filed>) -> Vec<String> {
-    let planned;
-    let plan = match filed {
-        Some(filed) => &filed.plan,
-        None => {
-            planned = desk.plan();
-            &planned
-        }
-    };
+    let plan = &filed.map_or_else(|| desk.plan(), |filed| filed.plan.clone());
     let place = desk.place();
     let mut lines: Vec<String> =
         filed.and_then(|filed| filed.failure.as_ref()).map(|reason| not_updated(reason)).into_iter().collect();
