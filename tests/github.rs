@@ -2,7 +2,6 @@
 //! process that is killed at every step of its writing. Never are there two issues for one fingerprint.
 #![expect(
     clippy::unwrap_used,
-    clippy::disallowed_methods,
     clippy::print_stderr,
     reason = "tests write into scratch folders of their own, talk to their children, and say how much they did"
 )]
@@ -138,7 +137,7 @@ fn when_a_page_of_the_list_fails_nothing_is_written() {
     assert_eq!(hub.written(), Vec::<String>::new());
     hub.held(|held| {
         held.list_fault =
-            Some((1, ResponseTemplate::new(200).set_body_raw("[{\"number\":", "application/json"), usize::MAX))
+            Some((1, ResponseTemplate::new(200).set_body_raw("[{\"number\":", "application/json"), usize::MAX));
     });
     let failed = workspace.review(3);
     assert_eq!(

@@ -1,5 +1,6 @@
 //! Quiet issue filing, cell by cell of its table: what is done to a tracker in memory over several runs, and what is said of it.
 //! No socket is opened here.
+#![expect(clippy::disallowed_methods, reason = "tests write into scratch folders of their own")]
 
 mod reports;
 mod tracker;

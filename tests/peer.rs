@@ -205,7 +205,7 @@ fn the_real_binary_killed_at_each_write_never_files_twice() {
             let _gate = gate();
             workspace.binary(0).spawn().unwrap()
         };
-        receiver.recv_timeout(Duration::from_secs(120)).unwrap();
+        receiver.recv_timeout(Duration::from_mins(2)).unwrap();
         child.kill().unwrap();
         assert!(!child.wait().unwrap().success());
         for number in [1, 2] {
