@@ -42,6 +42,15 @@ impl Event {
     }
 }
 
+/// The runs that a proposal's present content and state come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProposalRuns {
+    /// The run that gave it its content.
+    pub made: String,
+    /// The run that moved it last.
+    pub moved: String,
+}
+
 /// The events that form one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
@@ -62,6 +71,8 @@ pub struct Past {
     pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
     /// Fingerprint → what a run said of the proposal last, with its present status.
     pub proposals: BTreeMap<String, ProposalFact>,
+    /// Fingerprint → the runs that the proposal's content and state come from.
+    pub proposal_runs: BTreeMap<String, ProposalRuns>,
     /// The lives of the proposals.
     pub lives: Lives,
     /// Model → when a run saw it first.
@@ -140,6 +151,11 @@ impl Past {
         if let (true, Ok(at)) = (has_moved_config, DateTime::parse_from_rfc3339(&event.at)) {
             self.landings.insert((proposal.pool.clone(), proposal.axis.clone()), at.to_utc());
         }
+        let runs = self.proposal_runs.entry(proposal.fingerprint.clone()).or_default();
+        runs.moved.clone_from(&event.run);
+        if matches!(proposal.state, ProposalState::New | ProposalState::Updated) || runs.made.is_empty() {
+            runs.made.clone_from(&event.run);
+        }
         self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
     }
 
@@ -166,7 +182,7 @@ impl Past {
                     }
                 }
             }
-            Some(Fact::Verification(_) | Fact::Decision(_)) | None => {}
+            Some(Fact::Verification(_) | Fact::Decision(_) | Fact::Issue(_)) | None => {}
         }
         self.lives.take(event);
     }
@@ -305,6 +321,11 @@ impl Ledger {
         lines.collect()
     }
 
+    /// Takes lines in that were appended to the file.
+    pub fn extend(&mut self, lines: &[String]) -> Result<(), String> {
+        lines.iter().try_for_each(|line| self.take(line).map(drop))
+    }
+
     /// Checks one line and takes it in; what comes back is the gap before it, if there is one. The error says why it is not used.
     fn take(&mut self, line: &str) -> Result<Option<String>, String> {
         let mut value: Value = serde_json::from_str(line).map_err(|error| format!("is not JSON: {error}"))?;
@@ -349,7 +370,7 @@ impl Ledger {
         }
     }
 
-    /// The events that count: of a run that was judged again only those since it was, and every decision.
+    /// The events that count: of a run that was judged again only those since it was, and every one that is no run's own.
     fn effective(&self) -> Vec<&Event> {
         let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
         for event in &self.events {

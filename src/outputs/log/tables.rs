@@ -159,6 +159,12 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
 
+/// What became of issues; the lines are Markdown already.
+pub(super) fn issues(lines: &[String]) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    (!lines.is_empty()).then(|| format!("### Issues\n\n{}", lines.join("\n")))
+}
+
 /// What stewards decided, what landed and what ended, one line each.
 pub(super) fn standings(context: Context<'_>) -> Option<String> {
     let line = |standing: &Standing| {
