@@ -8,6 +8,7 @@ pub mod cells;
 pub mod fit;
 pub mod front;
 pub mod offers;
+pub mod measure;
 mod outside;
 pub mod own;
 pub mod pairs;

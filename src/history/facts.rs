@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lifecycle::{DecisionFact, VerificationFact};
 use super::looks::LooksFact;
+use super::measured::{BoundCheckFact, BoundsFact, MixesFact};
 use crate::verdict::{Counts, Verdict};
 
 /// What one event says.
@@ -26,6 +27,12 @@ pub enum Fact {
     Looks(LooksFact),
     /// What the measurement of a landed change found.
     Verification(VerificationFact),
+    /// Class mixes that claims were frozen on.
+    Mixes(MixesFact),
+    /// What aligned verdicts say could still be gained.
+    Bounds(BoundsFact),
+    /// What became of such a bound when somebody else changed the pool.
+    BoundCheck(BoundCheckFact),
     /// What a steward decided; no event of a run.
     Decision(DecisionFact),
 }

@@ -156,4 +156,7 @@ pub struct VerificationFact {
     pub realised_se: Option<i64>,
     /// Rows before and after.
     pub rows: (u64, u64),
+    /// The pools it was held against; none is before and after, or no such measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<String>,
 }

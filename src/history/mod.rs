@@ -9,6 +9,7 @@ mod ledger;
 mod lifecycle;
 mod looks;
 mod market;
+mod measured;
 mod settle;
 
 pub use baseline::{Current, Previous, baseline_state};
@@ -21,4 +22,5 @@ pub use ledger::{Event, Ledger, Past};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
+pub use measured::{BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, MeasuredNow, Measures, MixesFact, Touch, Touches};
 pub use settle::{Fate, Settlement, settle_proposals};

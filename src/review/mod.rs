@@ -1,6 +1,8 @@
 //! THE FLOW. Read this first: gather → assemble → judge → compare. It reads sources and the past, decides, and gives a
 //! report; it writes nothing.
 
+mod bounds;
+pub mod calibration;
 mod chart;
 mod consumers;
 mod gates;
@@ -14,6 +16,7 @@ mod parallel;
 mod pools;
 mod proposals;
 pub mod sessions;
+mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,12 +24,14 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::checks::{Look, PoolJudgement, judge_pool};
+use crate::checks::{Bound, Look, PoolJudgement, judge_pool};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
-use crate::evidence::book::{Book, Statements};
+use crate::evidence::book::{Book, ListPrice, Statements};
 use crate::evidence::cells::EstimateRules;
 use crate::evidence::own::RowClock;
+use crate::evidence::measure::Meter;
+use crate::evidence::statistics::calibration::Correction;
 use crate::evidence::statistics::duration::DurationRules;
 use crate::evidence::statistics::prior::PriorRules;
 use crate::evidence::statistics::weight::RowWeights;
@@ -37,12 +42,13 @@ use crate::history::{
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
-use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
-use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
+use crate::verdict::{Calibration, Counts, PoolReport, Report, Sentence, Subject, Verdict};
+use crate::vocabulary::{Digest, ModelId, PoolId, Prices, ProviderId, SourceId, SourceState};
 use gather::{Gathered, readiness};
 use looks::PoolLooks;
 pub use memory::Memory;
 use pools::Planned;
+use verify::Loop;
 
 /// The instant of a run and what follows from it.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +94,16 @@ pub fn review(
     let book = Book::build(&gathered.identity, &statements(gathered, clock.now));
     let limits = row_limits(settings);
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
+    let subtrees = subtrees(&planned);
+    let (touches, pools) = (past.touches(&subtrees, clock.now), subtrees.keys().cloned().collect::<Vec<_>>());
+    let prices = |model: &str| agreed_prices(&book, model);
+    let rules = estimate_rules(settings, clock.now);
+    let meter = Meter { attribution: &attribution, clock: rules.clock, duration: rules.duration, prices: &prices };
+    let closing =
+        Loop { past, settings, now: clock.now, touches: &touches, meter, pools: &pools, stored: &stored };
+    let mut verified = closing.measured();
+    let mut told = calibration::of(past, &verified.facts, &verified.checks);
+    let settings = &calibration::with_bar(settings, &mut told);
     let (mut reports, looks) = {
         let homes = homes(settings);
         let readiness = readiness(&gathered.notes);
@@ -106,18 +122,19 @@ pub fn review(
             first_seen: &first_seen,
             window_rules: window_rules(settings),
             around: Surroundings::default(),
-            estimates: estimate_rules(settings, clock.now),
+            estimates: rules,
             idle_days: settings.thresholds.sizing.idle_days,
+            correction: Correction { slope: told.slope_used, inflation: told.inflation },
         };
         let judge = |pool: &Planned| {
             let evidence = assemble(&world, pools::input(pool, &planned, gathered, settings, &memory));
             pool_report(pool, &evidence, settings)
         };
-        parallel::map(&planned, judge).into_iter().unzip::<PoolReport, Vec<Look>, Vec<_>, Vec<_>>()
+        parallel::map(&planned, judge).into_iter().unzip::<PoolReport, (Vec<Look>, Option<Bound>), Vec<_>, Vec<_>>()
     };
+    let (looks, gains): (Vec<Vec<Look>>, Vec<Option<Bound>>) = looks.into_iter().unzip();
     let looks = PoolLooks::new(&planned, looks);
     reports.extend(consumer_rows(gathered, &planned, &reports));
-    let subtrees = subtrees(&planned);
     let vendors = Arc::new(pools::vendors(gathered, settings));
     let maker = proposals::Maker {
         gathered,
@@ -191,6 +208,14 @@ fn row_limits(settings: &Settings) -> RowLimits {
     RowLimits { max_age_days: settings.thresholds.rows.max_age_days }
 }
 
+/// The list price of a model that the sources agree on.
+fn agreed_prices(book: &Book, model: &str) -> Option<Prices> {
+    match book.price(&ModelId::new(model))? {
+        ListPrice::Agreed(prices, _) => Some(*prices),
+        ListPrice::Disputed(_) => None,
+    }
+}
+
 /// How rows become estimates.
 fn estimate_rules(settings: &Settings, now: DateTime<Utc>) -> EstimateRules {
     let (rows, prior, speed) = (&settings.thresholds.rows, &settings.thresholds.prior, &settings.thresholds.speed);
@@ -247,8 +272,12 @@ fn homes(settings: &Settings) -> BTreeMap<ProviderId, HomeFacts> {
 }
 
 /// One judged pool.
-fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) -> (PoolReport, Vec<Look>) {
-    let PoolJudgement { checks, looks } = judge_pool(evidence, settings);
+fn pool_report(
+    planned: &Planned,
+    evidence: &PoolEvidence,
+    settings: &Settings,
+) -> (PoolReport, (Vec<Look>, Option<Bound>)) {
+    let PoolJudgement { checks, looks, bound } = judge_pool(evidence, settings);
     let rule = settings.pool_rule(&planned.route.id);
     let ring = planned.ring.as_ref().ok();
     let report = PoolReport {
@@ -266,7 +295,7 @@ fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) 
         checks,
         chart: chart::chart(evidence),
     };
-    (report, looks)
+    (report, (looks, bound))
 }
 
 /// Rows of categories and of consumers with a finding.
@@ -320,6 +349,7 @@ fn report(
         policy_digest: settings.policy.digest.to_string(),
         next_due: clock.next_due,
         counts: Counts::default(),
+        calibration: Calibration::default(),
     }
 }
 

@@ -61,6 +61,7 @@ fn run(report: &Report) -> RunV1<'_> {
         pools: report.pools.iter().map(|one| pool(one, report)).collect(),
         proposals: report.proposals.iter().map(|one| proposal(one, report)).collect(),
         unmatched: unmatched.collect(),
+        calibration: super::calibration::twin(&report.calibration),
         remarks: report.remarks.iter().map(crate::verdict::Sentence::plain).chain(super::credit(report)).collect(),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::section::Context;
 use crate::history::RunFact;
+use crate::outputs::calibration;
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{NOTHING, minute};
 use crate::verdict::{Baseline, PoolReport, Proposal, Report};
@@ -145,6 +146,21 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     let carried = (!links.is_empty()).then(|| format!("Carried, unchanged: {}", links.join(", ")));
     let parts: Vec<String> = table.into_iter().chain(carried).collect();
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
+}
+
+/// How the reviewer's own claims came true, and the landed changes that are being measured or whose measurement ended now.
+pub(super) fn calibration(report: &Report) -> Vec<String> {
+    let numbers = &report.calibration;
+    let mut parts = vec![format!("Calibration of our own claims: {}.", calibration::line(numbers))];
+    if let Some(bounds) = calibration::bounds_line(numbers) {
+        parts[0] += &format!(" Aligned verdicts: {bounds}.");
+    }
+    let rows: Vec<_> = calibration::current(numbers).map(|change| calibration::cells(change, Place::Markdown)).collect();
+    if !rows.is_empty() {
+        let rule = "|:--|:--|:--|--:|--:|--:|:--|:--|";
+        parts.push(format!("### Landed changes, measured\n\n{}", table(&calibration::HEADS, rule, rows)));
+    }
+    parts
 }
 
 /// Names that matched nothing, by source; suggestions are shown and never used.
