@@ -1,13 +1,15 @@
 //! The ledger and what is built on it: the chain, outcomes against the last run, proposals and their states.
 #![expect(clippy::disallowed_methods, reason = "tests write into scratch folders of their own")]
 
+#[path = "lives/mod.rs"]
+mod lives;
 mod reports;
 
 use std::collections::BTreeSet;
 
 use pool_review::history::{
-    Cadence, Current, Fact, Fate, Ledger, Previous, ProposalState, Settlement, baseline_state, compare, run_facts,
-    settle_proposals,
+    Asks, Cadence, Current, Fact, Fate, Ledger, Previous, ProposalState, Settlement, baseline_state, compare,
+    run_facts, settle_proposals,
 };
 use pool_review::verdict::{Baseline, Proposal, Report, Verdict};
 use pool_review::vocabulary::CheckId;
@@ -346,7 +348,8 @@ fn settling_does_not_depend_on_the_order_of_proposals() {
     let now = at("2026-11-29T12:00:00Z");
     let one = |name: &str| proposal("scout", name, now, (1, 1, 1));
     let past = Ledger::default().before("20261129T120000Z");
-    let settle = |fresh| settle_proposals(fresh, &past, now, |_| None, |_| Fate::Missed);
+    let asks = Asks { now, stored: &|_| None, fate: &|_| Fate::Missed, digest: &|_| None };
+    let settle = |fresh| settle_proposals(fresh, &past, &asks);
     let forth = settle(vec![one("a"), one("b"), one("c")]);
     assert_eq!(forth, settle(vec![one("c"), one("a"), one("b")]));
     assert_eq!(forth.open.len(), 3);

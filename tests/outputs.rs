@@ -775,7 +775,7 @@ fn killed_after(steps: usize, (report, fresh): (Report, Vec<Proposal>), store: &
     let (ledger, _) = outputs::read_ledger(store).expect("a readable ledger");
     let all: [&dyn Fn(); 8] = [
         &|| outputs::write_run(delivery, store).expect("a run file"),
-        &|| proposals::write_open(store, &report.proposals).expect("proposals"),
+        &|| proposals::write(store, &report.proposals).expect("proposals"),
         &|| outputs::write_pending(delivery, &ledger, store).expect("what is about to be added"),
         &|| drop(outputs::append_events(delivery, &ledger, store).expect("events")),
         &|| proposals::remove_others(store, &settlement.keep).expect("removals"),
@@ -919,7 +919,7 @@ fn a_run_id_or_fingerprint_that_is_none_never_becomes_a_path() {
     assert!(outputs::deliver(delivery(&report, &settlement, &models), &store).is_err());
     let mut evil = proposal("scout", "a", report.now, (1, 1, 1));
     evil.fingerprint = "pcr1-../../../../etc/cron.d/aaaaaaaaaaaa".to_owned();
-    assert!(proposals::write_open(&store, &[evil]).is_err());
+    assert!(proposals::write(&store, &[evil]).is_err());
     assert!(written(&ws).is_empty());
 }
 

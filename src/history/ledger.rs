@@ -7,12 +7,16 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
+use super::lives::Lives;
 use super::looks::LookFact;
 use super::measured::{Measures, Touches};
 use crate::vocabulary::{Digest, Place, Reject, canonical_json};
 
 /// What the first event's `prev` is the digest of.
 const GENESIS: &[u8] = b"pool-review.ledger/1\n";
+
+/// Sorts behind the id of every run.
+const END_OF_RUNS: &str = "~";
 
 /// Most lines that are reported one by one.
 const KEPT_PROBLEMS: usize = 5;
@@ -32,6 +36,13 @@ pub struct Event {
     pub hash: String,
 }
 
+impl Event {
+    /// Whether a run said it; a kind that this version does not know counts as such.
+    fn is_of_run(&self) -> bool {
+        self.fact.as_ref().is_none_or(Fact::is_of_run)
+    }
+}
+
 /// The events that form one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
@@ -48,8 +59,10 @@ pub struct Past {
     pub previous_run: Option<String>,
     /// (pool, check or `None` for the pool) → its present outcome.
     pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
-    /// Fingerprint → the proposal, open or closed.
+    /// Fingerprint → what a run said of the proposal last, with its present status.
     pub proposals: BTreeMap<String, ProposalFact>,
+    /// The lives of the proposals.
+    pub lives: Lives,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
     /// When the run before reviewed.
@@ -62,7 +75,7 @@ pub struct Past {
     subtrees: BTreeMap<String, String>,
     /// Pool → the sources of the run before its definition last changed.
     changed: BTreeMap<String, BTreeMap<String, String>>,
-    /// Pool, axis → when a change on it landed last.
+    /// Pool, axis → when a change on it landed or was taken back last.
     landings: BTreeMap<(String, String), DateTime<Utc>>,
     /// What measuring needs.
     pub measures: Measures,
@@ -132,7 +145,8 @@ impl Past {
 
     /// Takes one proposal in.
     fn take_proposal(&mut self, event: &Event, proposal: &ProposalFact) {
-        if let (ProposalState::Landed, Ok(at)) = (proposal.state, DateTime::parse_from_rfc3339(&event.at)) {
+        let has_moved_config = matches!(proposal.state, ProposalState::Landed | ProposalState::RolledBack);
+        if let (true, Ok(at)) = (has_moved_config, DateTime::parse_from_rfc3339(&event.at)) {
             self.landings.insert((proposal.pool.clone(), proposal.axis.clone()), at.to_utc());
         }
         self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
@@ -166,6 +180,16 @@ impl Past {
             Some(Fact::Bounds(fact)) => self.measures.take_bounds(fact),
             Some(Fact::BoundCheck(fact)) => self.measures.take_check(fact),
             Some(Fact::Decision(_)) | None => {}
+        }
+        self.lives.take(event);
+    }
+
+    /// Gives every proposal its present status.
+    fn settle(&mut self) {
+        for (fingerprint, proposal) in &mut self.proposals {
+            if let Some(life) = self.lives.get(fingerprint) {
+                (proposal.status, proposal.number) = (life.status, life.number);
+            }
         }
     }
 
@@ -216,18 +240,28 @@ impl Ledger {
     /// What the runs before this one left behind. The run's own events and later ones stay out, so that judging a run
     /// again sees what it saw the first time.
     pub fn before(&self, run: &str) -> Past {
-        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(|event| event.run.as_str() < run).collect();
+        let is_before = |event: &&Event| event.run.as_str() < run || (!event.is_of_run() && event.run.as_str() == run);
+        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(is_before).collect();
         earlier.sort_by(|a, b| a.run.cmp(&b.run));
         let mut past = Past::default();
         for event in earlier {
             past.take(event);
         }
+        for event in self.events.iter().filter(|event| event.run.as_str() <= run) {
+            past.lives.take_number(event);
+        }
+        past.settle();
         past
+    }
+
+    /// What all runs and all decisions left behind.
+    pub fn present(&self) -> Past {
+        self.before(END_OF_RUNS)
     }
 
     /// The newest run by its id, if there is any.
     pub fn newest_run(&self) -> Option<&str> {
-        self.events.iter().map(|event| event.run.as_str()).max()
+        self.events.iter().filter(|event| event.is_of_run()).map(|event| event.run.as_str()).max()
     }
 
     /// What each run said, oldest first; of a run that was judged again what it said last.
@@ -243,14 +277,15 @@ impl Ledger {
 
     /// Whether there are events of a run.
     pub fn holds_run(&self, run: &str) -> bool {
-        self.events.iter().any(|event| event.run == run)
+        self.events.iter().any(|event| event.run == run && event.is_of_run())
     }
 
     /// The lines to append so that the ledger holds these facts of a run; none when it holds them already. A run that was
     /// killed half-way is completed. Other facts under a run id that is known begin with `rerun` and replace the old ones.
     pub fn lines_for(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+        let of_run = |event: &&Event| event.run == run && event.is_of_run();
         let held: Vec<Option<&Fact>> =
-            self.effective().into_iter().filter(|event| event.run == run).map(|event| event.fact.as_ref()).collect();
+            self.effective().into_iter().filter(of_run).map(|event| event.fact.as_ref()).collect();
         let is_prefix = held.len() <= facts.len()
             && held.iter().zip(facts).all(|(held, fact)| held.is_some_and(|held| says_the_same(held, fact)));
         let missing = if is_prefix { facts[held.len()..].to_vec() } else { as_rerun(facts) };
@@ -258,7 +293,7 @@ impl Ledger {
     }
 
     /// Facts as lines that continue the chain.
-    fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+    pub fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
         let mut prev = self.head.clone();
         let first = self.events.last().map_or(1, |event| event.seq + 1);
         let lines = facts.iter().zip(first..).map(|(fact, seq)| {
@@ -302,7 +337,7 @@ impl Ledger {
         }
     }
 
-    /// The events that count: of a run that was judged again only those since it was.
+    /// The events that count: of a run that was judged again only those since it was, and every decision.
     fn effective(&self) -> Vec<&Event> {
         let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
         for event in &self.events {
@@ -310,7 +345,9 @@ impl Ledger {
                 starts.insert(&event.run, event.seq);
             }
         }
-        self.events.iter().filter(|event| starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq)).collect()
+        let counts =
+            |event: &&Event| !event.is_of_run() || starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq);
+        self.events.iter().filter(counts).collect()
     }
 }
 

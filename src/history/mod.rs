@@ -7,10 +7,12 @@ mod compare;
 mod facts;
 mod ledger;
 mod lifecycle;
+mod lives;
 mod looks;
 mod market;
 mod measured;
 mod settle;
+mod standing;
 
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent, Gaps, LATE_MINUTES, NextDue, Rhythm, RunTimes};
@@ -20,7 +22,9 @@ pub use facts::{
 };
 pub use ledger::{Event, Ledger, Past};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
+pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
 pub use measured::{BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, MeasuredNow, Measures, MixesFact, Touch, Touches};
-pub use settle::{Fate, Settlement, settle_proposals};
+pub use settle::{Asks, Fate, Settlement, settle_proposals};
+pub use standing::stand;

@@ -187,7 +187,6 @@ struct BoundV1<'a> {
 
 /// The twin of the reviewer's numbers.
 pub fn twin(calibration: &Calibration) -> CalibrationV1<'_> {
-    let changes = |all: &'_ [MeasuredChange]| -> Vec<ChangeV1<'_>> { all.iter().map(change).collect() };
     CalibrationV1 {
         n: calibration.changes.len(),
         coverage_90: calibration.coverage_90,
@@ -200,9 +199,9 @@ pub fn twin(calibration: &Calibration) -> CalibrationV1<'_> {
         skill: calibration.skill,
         propose_bar: calibration.propose_bar,
         is_bar_raised: calibration.is_bar_raised,
-        changes: changes(&calibration.changes),
-        verifying: changes(&calibration.verifying),
-        ended: changes(&calibration.ended),
+        changes: calibration.changes.iter().map(change).collect(),
+        verifying: calibration.verifying.iter().map(change).collect(),
+        ended: calibration.ended.iter().map(change).collect(),
         bounds_kept: calibration.bounds_kept,
         bounds: calibration.bounds.iter().map(bound).collect(),
     }

@@ -112,7 +112,9 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
 /// The ordinary case.
 fn deliver_newest(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Option<String>> {
     write_run(delivery, store)?;
-    proposals::write_open(store, &delivery.report.proposals)?;
+    let settlement = delivery.settlement;
+    let sleeping_and_landed = settlement.suppressed.iter().chain(&settlement.landed);
+    proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
     write_pending(delivery, ledger, store)?;
     let torn = append_events(delivery, ledger, store)?;
     proposals::remove_others(store, &delivery.settlement.keep)?;

@@ -18,8 +18,8 @@ pub fn stored(store: &Store, fingerprint: &str) -> Option<Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Writes the files of open proposals.
-pub fn write_open(store: &Store, proposals: &[Proposal]) -> Result<()> {
+/// Writes the files of proposals whose files stay: open ones, sleeping ones, landed ones.
+pub fn write<'a>(store: &Store, proposals: impl IntoIterator<Item = &'a Proposal>) -> Result<()> {
     for proposal in proposals {
         let file = path(store, &proposal.fingerprint, "json")?;
         if !stored(store, &proposal.fingerprint).is_some_and(|old| says_the_same(&old, proposal)) {
@@ -53,11 +53,17 @@ pub fn file_text(proposal: &Proposal) -> Result<String> {
     Ok(text)
 }
 
-/// Whether a file holds this revision, unedited. Fields that move without the content (methods §18.1) do not count.
+/// Whether a file holds this revision, unedited, and says where it stands. The other fields that move without the content
+/// (methods §18.1) do not count.
 fn says_the_same(old: &Value, proposal: &Proposal) -> bool {
+    let stands = |old: &Proposal| {
+        (&old.status, &old.suppressed, &old.landing, &old.outcome)
+            == (&proposal.status, &proposal.suppressed, &proposal.landing, &proposal.outcome)
+    };
     old["revision"].as_u64() == Some(proposal.revision)
         && old["content_digest"].as_str() == Some(&proposal.content_digest)
         && content_digest(old).as_str() == proposal.content_digest
+        && serde_json::from_value(old.clone()).is_ok_and(|old| stands(&old))
 }
 
 /// The path of a proposal's file. A fingerprint that is none never becomes a path.

@@ -8,6 +8,7 @@ use crate::checks::Bound;
 use crate::evidence::measure::{Asked, Metric};
 use crate::evidence::statistics::normal::Z_95;
 use crate::history::{BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, Past, Touch};
+use crate::verdict::{PoolReport, Subject, Verdict};
 
 /// Days of a window.
 const WINDOW_DAYS: i64 = 14;
@@ -92,6 +93,12 @@ fn outcome(effect: Option<(f64, f64)>, allowed: f64) -> BoundOutcome {
         Some((point, se)) if point + Z_95 * se <= allowed => BoundOutcome::Held,
         _ => BoundOutcome::Open,
     }
+}
+
+/// The bounds of the pools of this run. A pool that is aligned has one, unless nothing else may lead it.
+pub(super) fn by_pool(reports: &[PoolReport], gains: Vec<Option<Bound>>) -> Vec<(String, Option<Bound>)> {
+    let pools = reports.iter().zip(gains).filter(|(pool, _)| pool.subject == Subject::Pool);
+    pools.map(|(pool, bound)| (pool.id.to_string(), bound.filter(|_| pool.verdict == Verdict::Aligned))).collect()
 }
 
 /// The bounds of this run that the ledger does not hold yet, by pool.

@@ -5,6 +5,7 @@ mod bounds;
 pub mod calibration;
 mod chart;
 mod consumers;
+mod definitions;
 mod gates;
 pub mod gather;
 pub mod inspect;
@@ -38,12 +39,13 @@ use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
-    Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
+    Asks, Fate, MarketEvent, MarketMemory, MeasuredNow, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Calibration, Counts, PoolReport, Report, Sentence, Subject, Verdict};
 use crate::vocabulary::{Digest, ModelId, PoolId, Prices, ProviderId, SourceId, SourceState};
+pub use definitions::Definitions;
 use gather::{Gathered, readiness};
 use looks::PoolLooks;
 pub use memory::Memory;
@@ -148,19 +150,28 @@ pub fn review(
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
     let fate = |known: &ProposalFact| {
-        let is_landed =
-            known.subtree_digest_after.is_some() && subtrees.get(&known.pool) == known.subtree_digest_after.as_ref();
-        if is_landed {
-            Fate::Landed
-        } else if blocked.contains(&(known.pool.clone(), known.check.clone())) {
-            Fate::Kept
-        } else {
-            looks.fate(known)
-        }
+        let is_blocked = blocked.contains(&(known.pool.clone(), known.check.clone()));
+        if is_blocked { Fate::Blocked } else { looks.fate(known) }
     };
-    let mut settlement = settle_proposals(fresh, past, clock.now, stored, fate);
-    settlement.seen = SeenNow { looks: looks.facts(gathered, &planned, &memory, clock.now), subtrees };
+    let definitions = Definitions::new(&gathered.config.files, &subtrees, past);
+    let digest = |known: &ProposalFact| definitions.digest(known);
+    let asks = Asks { now: clock.now, stored: &stored, fate: &fate, digest: &digest };
+    let mut settlement = settle_proposals(fresh, past, &asks);
+    verified.facts.extend(closing.looked_at(&reports));
+    verified.restate(&mut settlement.landed, past, clock.now);
+    settlement.warnings.append(&mut verified.warnings);
+    let mut calibration = calibration::of(past, &verified.facts, &verified.checks);
+    calibration::with_bar(settings, &mut calibration);
+    let measured = MeasuredNow {
+        mixes: verify::frozen_mixes(&reports, &settlement.open, past),
+        bounds: bounds::moved(&bounds::by_pool(&reports, gains), past),
+        verifications: verified.facts,
+        checks: verified.checks,
+    };
+    let looks = looks.facts(gathered, &planned, &memory, clock.now);
+    settlement.seen = SeenNow { looks, subtrees: subtrees.clone(), measured };
     let mut report = report(gathered, settings, clock, reports, &settlement);
+    report.calibration = calibration;
     report.unmatched = unmatched(&book, &attribution);
     report.remarks = remarks(settings, &planned);
     report.remarks.extend(gathered.market_events.iter().map(MarketEvent::sentence));

@@ -1,7 +1,7 @@
 //! Closing the loop: what landed changes did, from the rows before and after them (methods §20). An estimate is measured, a
 //! fact is looked at. Nothing here says more than the ledger does not know already.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, SecondsFormat, Utc};
 use serde_json::Value;
@@ -12,7 +12,9 @@ use crate::evidence::statistics::normal::Z_95;
 use crate::evidence::statistics::verification::{
     ChangeOutcome, MeasuredChange, VerificationFacts, VerificationRule, verify,
 };
-use crate::history::{BoundCheckFact, Life, Past, ProposalFact, Status, Touch, Touches, VerificationFact};
+use crate::history::{
+    self, BoundCheckFact, Life, MixesFact, Past, ProposalFact, Status, Touch, Touches, VerificationFact, stand,
+};
 use crate::settings::Settings;
 use crate::verdict::{Change, Effect, PoolReport, Proposal, Verdict, content_digest};
 use crate::vocabulary::{PoolId, Tier};
@@ -63,6 +65,34 @@ pub(super) struct Verified {
     pub(super) checks: Vec<BoundCheckFact>,
     /// Files that are missing or were edited, one sentence each.
     pub(super) warnings: Vec<String>,
+}
+
+impl Verified {
+    /// Writes what was measured into the files of landed proposals.
+    pub(super) fn restate(&self, landed: &mut [Proposal], past: &Past, now: DateTime<Utc>) {
+        for proposal in landed {
+            let Some(fact) = self.facts.iter().find(|fact| fact.fingerprint == proposal.fingerprint) else { continue };
+            let Some(mut life) = past.lives.get(&proposal.fingerprint).cloned() else { continue };
+            let at = now.to_rfc3339_opts(SecondsFormat::Secs, true);
+            life.status = fact.status;
+            life.verification = Some(history::Measurement { at, fact: fact.clone() });
+            stand(proposal, &life);
+        }
+    }
+}
+
+/// The mixes that open claims are frozen on and that the ledger does not hold yet.
+pub(super) fn frozen_mixes(reports: &[PoolReport], open: &[Proposal], past: &Past) -> MixesFact {
+    let named: BTreeSet<&String> =
+        open.iter().flat_map(|proposal| &proposal.expected).filter_map(|effect| effect.mix_digest.as_ref()).collect();
+    let findings = reports.iter().flat_map(|pool| &pool.checks).flat_map(|check| &check.findings);
+    let claims = findings.filter_map(|finding| finding.claim.as_ref());
+    let mixes = claims.filter_map(|claim| {
+        let digest = claim.effects.iter().find_map(|effect| effect.mix_digest.clone())?;
+        let is_new = named.contains(&digest) && past.measures.mix(&digest).is_none();
+        is_new.then(|| (digest, claim.rows.mix.clone()))
+    });
+    MixesFact { mixes: mixes.collect() }
 }
 
 impl Loop<'_> {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use pool_review::history::{Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
+use pool_review::history::{Asks, Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
 use pool_review::outputs::{self, Delivery};
 use pool_review::store::Store;
-use pool_review::verdict::{
+use pool_review::verdict::{Calibration, 
     Baseline, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport, Proposal,
     ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
 };
@@ -144,6 +144,7 @@ pub(crate) fn report_at(now: &str, pools: Vec<PoolReport>) -> Report {
         policy_digest: Digest::of(b"policy").to_string(),
         next_due: Some(now + chrono::TimeDelta::hours(12)),
         counts: Counts::default(),
+        calibration: Calibration::default(),
     }
 }
 
@@ -243,10 +244,12 @@ pub(crate) fn settled(mut report: Report, fresh: Vec<Proposal>, store: &Store) -
     let fate = |known: &ProposalFact| {
         let mut checks = report.pools.iter().filter(|one| one.id.as_str() == known.pool).flat_map(|one| &one.checks);
         let is_blocked = checks.any(|one| one.check.as_str() == known.check && one.verdict == Verdict::Blocked);
-        if is_blocked { Fate::Kept } else { Fate::Missed }
+        if is_blocked { Fate::Blocked } else { Fate::Missed }
     };
+    let digest = |known: &ProposalFact| Some(known.subtree_digest.clone());
     let stored = |fingerprint: &str| -> Option<Value> { outputs::proposals::stored(store, fingerprint) };
-    let settlement = settle_proposals(fresh, &past, report.now, stored, fate);
+    let asks = Asks { now: report.now, stored: &stored, fate: &fate, digest: &digest };
+    let settlement = settle_proposals(fresh, &past, &asks);
     report.proposals.clone_from(&settlement.open);
     (report, settlement)
 }
