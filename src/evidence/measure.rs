@@ -202,8 +202,7 @@ impl Meter<'_> {
     /// not state is left out of both.
     pub fn paired(&self, pool: &str, arms: (&str, &str), metric: Metric, worth: Worth, span: Span) -> Measurement {
         let (first, second) = (self.arm(pool, arms, span), self.arm(pool, (arms.1, arms.0), span));
-        let pairs: Vec<(Row, Row)> =
-            first.iter().filter_map(|(task, row)| Some((*row, *second.get(task)?))).collect();
+        let pairs: Vec<(Row, Row)> = first.iter().filter_map(|(task, row)| Some((*row, *second.get(task)?))).collect();
         let n = pairs.len() as u64;
         let mut sum = Some((0.0, 0.0));
         for (part, worth) in metric.parts(worth) {
@@ -213,9 +212,9 @@ impl Meter<'_> {
                 continue;
             }
             let change = paired_cell(part, &pairs);
-            sum = sum.zip(change).map(|((point, variance), cell)| {
-                (point + worth * cell.mean, variance + worth * worth * cell.variance)
-            });
+            sum = sum
+                .zip(change)
+                .map(|((point, variance), cell)| (point + worth * cell.mean, variance + worth * worth * cell.variance));
         }
         let effect = sum.map(|(point, variance): (f64, f64)| (point, variance.sqrt()));
         Measurement { effect, rows: (n, n), controls: Vec::new() }
@@ -254,8 +253,7 @@ impl Meter<'_> {
 
     /// The mature, scored rows of one member in a span, by class.
     fn scored(&self, member: &str, rows: &MemberRows, span: Span) -> Window {
-        let counts =
-            |row: &&OwnRow| row.success().is_some() && !self.clock.is_immature(row.ended_s) && span.holds(row);
+        let counts = |row: &&OwnRow| row.success().is_some() && !self.clock.is_immature(row.ended_s) && span.holds(row);
         let mut attempts: BTreeMap<u64, f64> = BTreeMap::new();
         for row in rows.values().flatten().filter(counts) {
             *attempts.entry(row.task).or_default() += 1.0;

@@ -213,10 +213,10 @@ impl Measures {
 
     /// Takes a measurement in. One that ended with a number counts; a later one of the same landing takes its place.
     pub(super) fn take_verification(&mut self, fact: &VerificationFact) {
-        let is_measured = fact.status != Status::Verifying && fact.realised_point.is_some() && fact.realised_se.is_some();
-        let is_same = |known: &VerificationFact| {
-            known.fingerprint == fact.fingerprint && known.landed_at == fact.landed_at
-        };
+        let is_measured =
+            fact.status != Status::Verifying && fact.realised_point.is_some() && fact.realised_se.is_some();
+        let is_same =
+            |known: &VerificationFact| known.fingerprint == fact.fingerprint && known.landed_at == fact.landed_at;
         match self.measured.iter_mut().find(|known| is_same(known)) {
             Some(known) if is_measured => *known = fact.clone(),
             None if is_measured => self.measured.push(fact.clone()),

@@ -25,6 +25,8 @@ pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
 pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
-pub use measured::{BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, MeasuredNow, Measures, MixesFact, Touch, Touches};
+pub use measured::{
+    BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, MeasuredNow, Measures, MixesFact, Touch, Touches,
+};
 pub use settle::{Asks, Fate, Settlement, settle_proposals};
 pub use standing::stand;

@@ -20,7 +20,8 @@ fn shown(value: Option<f64>, decimals: usize) -> String {
 /// Everything in one line, with the number of changes behind it.
 pub(super) fn line(calibration: &Calibration) -> String {
     let n = calibration.changes.len();
-    let bar = if calibration.is_bar_raised { " (raised: the forecasts were worse than the constant hit rate)" } else { "" };
+    let bar =
+        if calibration.is_bar_raised { " (raised: the forecasts were worse than the constant hit rate)" } else { "" };
     let measured = if n == 0 {
         "no landed change has been measured yet, n 0; claims stand as they are".to_owned()
     } else {
@@ -277,8 +278,7 @@ fn columns(heads: &[String], rows: &[Vec<String>]) -> Vec<String> {
     let width = |i: usize| all().map(|cells| cells[i].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..heads.len()).map(width).collect();
     let line = |cells: &[String]| {
-        let padded: Vec<String> =
-            cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let padded: Vec<String> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         padded.join("  ").trim_end().to_owned()
     };
     all().map(line).collect()

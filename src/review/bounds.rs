@@ -30,8 +30,7 @@ impl Loop<'_> {
         let allowed_usd_micros = bound.regret_usd_micros? + bound.threshold_usd_micros;
         let changed_at = touch.after.to_rfc3339_opts(SecondsFormat::Secs, true);
         let known = self.past.measures.check(pool, &changed_at);
-        let is_settled =
-            known.is_some_and(|known| matches!(known.outcome, BoundOutcome::Held | BoundOutcome::Missed));
+        let is_settled = known.is_some_and(|known| matches!(known.outcome, BoundOutcome::Held | BoundOutcome::Missed));
         if is_settled || touch.after >= self.now || self.is_ours(pool, &changed_at) {
             return None;
         }

@@ -9,12 +9,12 @@ use crate::verdict::{Calibration, CheckedBound, MeasuredChange};
 const LAST: usize = 20;
 
 /// How the reviewer's claims came true. `verified` and `checked` are what the present run found, and the ledger does not hold.
-pub fn of(past: &Past, verified: &[VerificationFact], checked: &[BoundCheckFact]) -> Calibration {
+fn of(past: &Past, verified: &[VerificationFact], checked: &[BoundCheckFact]) -> Calibration {
     let mut measured = past.measures.measured(verified);
     measured.drain(..measured.len().saturating_sub(LAST));
     let claims: Vec<MeasuredClaim> = measured.iter().filter_map(claim).collect();
     let numbers = calibration(&claims);
-    let change = |fact: &VerificationFact| told(fact, past);
+    let change = |fact: &VerificationFact| shown(fact, past);
     let changes = measured.iter().zip(&numbers.z).map(|(fact, z)| MeasuredChange { z: Some(*z), ..change(fact) });
     let checks = past.measures.checks(checked);
     Calibration {
@@ -36,18 +36,24 @@ pub fn of(past: &Past, verified: &[VerificationFact], checked: &[BoundCheckFact]
     }
 }
 
-/// The settings with the bar that the reviewer's skill asks for; a bar that is higher already stays.
-pub fn with_bar(settings: &Settings, calibration: &mut Calibration) -> Settings {
+/// The same with the bar that the reviewer's skill asks for, and the settings with that bar; one that is higher already stays.
+pub fn told(
+    past: &Past,
+    settings: &Settings,
+    verified: &[VerificationFact],
+    checked: &[BoundCheckFact],
+) -> (Calibration, Settings) {
+    let mut calibration = of(past, verified, checked);
     let mut settings = settings.clone();
     let bars = &mut settings.thresholds.bars;
-    let default = Calibration::default().propose_bar;
-    calibration.is_bar_raised = calibration.propose_bar > default && calibration.propose_bar > bars.propose;
+    let is_poor = calibration.propose_bar > Calibration::default().propose_bar;
+    calibration.is_bar_raised = is_poor && calibration.propose_bar > bars.propose;
     if calibration.is_bar_raised {
         bars.propose = calibration.propose_bar;
         bars.once = bars.once.max(bars.propose);
     }
     calibration.propose_bar = bars.propose;
-    settings
+    (calibration, settings)
 }
 
 /// A measured change as the estimator takes it. A claim and a measurement without any spread cannot be held against each other.
@@ -66,18 +72,14 @@ fn claim(fact: &VerificationFact) -> Option<MeasuredClaim> {
 fn verifying(past: &Past, verified: &[VerificationFact]) -> Vec<VerificationFact> {
     let known = past.lives.iter().filter_map(|(_, life)| Some(&life.verification.as_ref()?.fact));
     let is_newer = |fact: &&VerificationFact| !verified.iter().any(|newer| newer.fingerprint == fact.fingerprint);
-    let mut all: Vec<VerificationFact> = known
-        .filter(is_newer)
-        .chain(verified)
-        .filter(|fact| fact.status == Status::Verifying)
-        .cloned()
-        .collect();
+    let mut all: Vec<VerificationFact> =
+        known.filter(is_newer).chain(verified).filter(|fact| fact.status == Status::Verifying).cloned().collect();
     all.sort_by(|a, b| (&a.landed_at, &a.fingerprint).cmp(&(&b.landed_at, &b.fingerprint)));
     all
 }
 
 /// A change as outputs show it.
-fn told(fact: &VerificationFact, past: &Past) -> MeasuredChange {
+fn shown(fact: &VerificationFact, past: &Past) -> MeasuredChange {
     MeasuredChange {
         fingerprint: fact.fingerprint.clone(),
         pool: past.proposals.get(&fact.fingerprint).map_or(String::new(), |known| known.pool.clone()),

@@ -221,7 +221,13 @@ impl Loop<'_> {
         let deadline =
             Duration::days(i64::try_from(landed.proposal.verification.deadline_days).unwrap_or(60).clamp(1, 60));
         let is_open_end = landed.life.status == Status::Inconclusive;
-        windows_of(touches, landed.since, deadline, if is_open_end { self.now } else { landed.since + deadline }, self.now)
+        windows_of(
+            touches,
+            landed.since,
+            deadline,
+            if is_open_end { self.now } else { landed.since + deadline },
+            self.now,
+        )
     }
 
     /// Whether the predicted state is there: shares as they were proposed, or nothing left of the finding that asked.
@@ -312,15 +318,9 @@ pub(super) fn windows_of(
 }
 
 /// Those of some pools whose definition no review saw change between two instants.
-pub(super) fn untouched(
-    pools: &[String],
-    touches: &Touches,
-    from: DateTime<Utc>,
-    until: DateTime<Utc>,
-) -> Vec<String> {
-    let is_touched = |pool: &String| {
-        touches.get(pool).into_iter().flatten().any(|touch| touch.after > from && touch.before < until)
-    };
+pub(super) fn untouched(pools: &[String], touches: &Touches, from: DateTime<Utc>, until: DateTime<Utc>) -> Vec<String> {
+    let is_touched =
+        |pool: &String| touches.get(pool).into_iter().flatten().any(|touch| touch.after > from && touch.before < until);
     pools.iter().filter(|pool| !is_touched(pool)).cloned().collect()
 }
 

@@ -51,8 +51,7 @@ pub(super) fn run(cli: &Cli, args: &StatusArgs, around: &Surroundings<'_>) -> Re
 fn calibration(cli: &Cli, settings: &Settings) -> Result<Answer> {
     let bytes = look(&cli.workspace.join(&settings.reports).join("ledger.jsonl"))?.unwrap_or_default();
     let (ledger, problems) = Ledger::read("ledger.jsonl", &String::from_utf8_lossy(&bytes));
-    let mut numbers = calibration::of(&ledger.present(), &[], &[]);
-    calibration::with_bar(settings, &mut numbers);
+    let (numbers, _) = calibration::told(&ledger.present(), settings, &[], &[]);
     let text = match (cli.quiet, cli.format) {
         (true, _) => String::new(),
         (false, Format::Human | Format::Csv) => outputs::calibration::human(&numbers),

@@ -342,6 +342,7 @@ fn measurements_move_the_life_of_the_landed_revision_only() {
             realised_point: Some(14),
             realised_se: Some(4),
             rows: (10, 12),
+            controls: Vec::new(),
         })
     };
     let say = |world: &mut World, day: u32, fact: Fact| {

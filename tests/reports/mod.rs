@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use pool_review::history::{Asks, Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
 use pool_review::outputs::{self, Delivery};
 use pool_review::store::Store;
-use pool_review::verdict::{Calibration, 
-    Baseline, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport, Proposal,
-    ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
+use pool_review::verdict::{
+    Baseline, Calibration, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport,
+    Proposal, ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
 };
 use pool_review::vocabulary::{CheckId, Digest, Place, PoolId, SourceId, SourceNote, SourceState, Tier};
 use serde_json::{Value, json};

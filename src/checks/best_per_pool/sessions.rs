@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 
 use super::finding;
 use crate::checks::estimates::{
-    Compared, Estimate, claim_rows, compare, corrected, effect, look_rules, ppm, ppm_term, previous, rows_said, shortfall,
-    take_look, term, whole,
+    Compared, Estimate, claim_rows, compare, corrected, effect, look_rules, ppm, ppm_term, previous, rows_said,
+    shortfall, take_look, term, whole,
 };
 use crate::checks::{Judgement, intents, lacking};
 use crate::evidence::statistics::claim::{ClaimInput, ClaimedEffect, HORIZON_DAYS, claim};

@@ -324,7 +324,15 @@ fn over_claim(
     ];
     let said = format!("P(the loss falls) {:.4} in class {class}", judged.p_positive);
     let bar = ("over-powered/1", judged.p_positive, judged.saving_usd_per_day);
-    claim(evidence, settings, bar, &[strong, cheap], vec![effect(evidence, true, &corrected(evidence, loss))], terms, said)
+    claim(
+        evidence,
+        settings,
+        bar,
+        &[strong, cheap],
+        vec![effect(evidence, true, &corrected(evidence, loss))],
+        terms,
+        said,
+    )
 }
 
 /// Traffic that does not follow the weights, the member with the largest difference.

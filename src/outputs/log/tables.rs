@@ -155,7 +155,8 @@ pub(super) fn calibration(report: &Report) -> Vec<String> {
     if let Some(bounds) = calibration::bounds_line(numbers) {
         parts[0] += &format!(" Aligned verdicts: {bounds}.");
     }
-    let rows: Vec<_> = calibration::current(numbers).map(|change| calibration::cells(change, Place::Markdown)).collect();
+    let rows: Vec<_> =
+        calibration::current(numbers).map(|change| calibration::cells(change, Place::Markdown)).collect();
     if !rows.is_empty() {
         let rule = "|:--|:--|:--|--:|--:|--:|:--|:--|";
         parts.push(format!("### Landed changes, measured\n\n{}", table(&calibration::HEADS, rule, rows)));
