@@ -12,6 +12,9 @@ use super::lifecycle::{Status, VerificationFact};
 /// Changes of definitions that are remembered: no window reaches further back.
 const REMEMBERED_DAYS: i64 = 120;
 
+/// The rule by which a fact is looked at: it is no forecast, and no estimate is held against it.
+const LOOKED_AT: &str = "structural_1";
+
 /// Class mixes that claims were frozen on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MixesFact {
@@ -135,8 +138,8 @@ pub struct Measures {
     mixes: BTreeMap<String, BTreeMap<String, u64>>,
     /// Changes of definitions.
     touches: Touches,
-    /// Measured changes, in the order in which they were first measured.
-    measured: Vec<VerificationFact>,
+    /// Measured changes by landing and fingerprint, each with its place in the order in which they were first measured.
+    measured: BTreeMap<String, (usize, VerificationFact)>,
     /// Pool → what an aligned verdict says of it.
     bounds: BTreeMap<String, BoundFact>,
     /// Bounds that were checked, by instant and pool.
@@ -165,7 +168,9 @@ impl Measures {
     pub fn measured(&self, more: &[VerificationFact]) -> Vec<VerificationFact> {
         let mut all = Self { measured: self.measured.clone(), ..Self::default() };
         more.iter().for_each(|fact| all.take_verification(fact));
-        all.measured
+        let mut measured: Vec<(usize, VerificationFact)> = all.measured.into_values().collect();
+        measured.sort_by_key(|(place, _)| *place);
+        measured.into_iter().map(|(_, fact)| fact).collect()
     }
 
     /// What an aligned verdict says of a pool.
@@ -213,15 +218,13 @@ impl Measures {
 
     /// Takes a measurement in. One that ended with a number counts; a later one of the same landing takes its place.
     pub(super) fn take_verification(&mut self, fact: &VerificationFact) {
-        let is_measured =
-            fact.status != Status::Verifying && fact.realised_point.is_some() && fact.realised_se.is_some();
-        let is_same =
-            |known: &VerificationFact| known.fingerprint == fact.fingerprint && known.landed_at == fact.landed_at;
-        match self.measured.iter_mut().find(|known| is_same(known)) {
-            Some(known) if is_measured => *known = fact.clone(),
-            None if is_measured => self.measured.push(fact.clone()),
-            _ => {}
+        let is_forecast = fact.rule != LOOKED_AT && fact.realised_point.is_some() && fact.realised_se.is_some();
+        if fact.status == Status::Verifying || !is_forecast {
+            return;
         }
+        let place = self.measured.len();
+        let known = self.measured.entry(format!("{} {}", fact.landed_at, fact.fingerprint));
+        known.or_insert_with(|| (place, fact.clone())).1 = fact.clone();
     }
 
     /// Takes the definitions of a run in, which are held against those of the run before it: a pool that is new there was

@@ -144,7 +144,7 @@ pub fn review(
     let fresh = scene.propose(&raised, &mut reports);
     let mut settlement = scene.settle(fresh, &reports, &looks, &stored);
     verified.facts.extend(closing.looked_at(&reports));
-    verified.restate(&mut settlement.landed, past, clock.now);
+    verified.restate(settlement.landed.iter_mut().chain(&mut settlement.open), past, clock.now);
     settlement.warnings.append(&mut verified.warnings);
     let (calibration, _) = calibration::told(past, settings, &verified.facts, &verified.checks);
     settlement.seen = scene.seen(&looks, &bounds::by_pool(&reports, gains), verified, &reports, &settlement.open);

@@ -68,9 +68,14 @@ pub(super) struct Verified {
 }
 
 impl Verified {
-    /// Writes what was measured into the files of landed proposals.
-    pub(super) fn restate(&self, landed: &mut [Proposal], past: &Past, now: DateTime<Utc>) {
-        for proposal in landed {
+    /// Writes what was measured into the files of proposals.
+    pub(super) fn restate<'a>(
+        &self,
+        proposals: impl Iterator<Item = &'a mut Proposal>,
+        past: &Past,
+        now: DateTime<Utc>,
+    ) {
+        for proposal in proposals {
             let Some(fact) = self.facts.iter().find(|fact| fact.fingerprint == proposal.fingerprint) else { continue };
             let Some(mut life) = past.lives.get(&proposal.fingerprint).cloned() else { continue };
             let at = now.to_rfc3339_opts(SecondsFormat::Secs, true);
@@ -201,7 +206,8 @@ impl Loop<'_> {
             pre: span(spans.pre_from, spans.pre_until),
             post,
         });
-        let rule = if measured.controls.is_empty() { VerificationRule::BeforeAfter } else { landed.rule };
+        let is_alone = controls.is_empty() || (measured.effect.is_some() && measured.controls.is_empty());
+        let rule = if is_alone { VerificationRule::BeforeAfter } else { landed.rule };
         (measured, rule)
     }
 
@@ -252,7 +258,12 @@ impl Loop<'_> {
                 deadline_days,
             }),
         };
-        let fact = told(landed, VerificationRule::Structural, status(outcome));
+        let settled = state.filter(|_| outcome != ChangeOutcome::Pending);
+        let fact = VerificationFact {
+            realised_point: settled.map(|is_there| if is_there { landed.primary.point } else { 0 }),
+            realised_se: settled.map(|_| 0),
+            ..told(landed, VerificationRule::Structural, status(outcome))
+        };
         let last = landed.life.verification.as_ref().map(|known| &known.fact);
         (last != Some(&fact)).then_some(fact)
     }
