@@ -167,7 +167,9 @@ impl Measures {
     /// The changes that were measured, oldest first; `more` are those of the present run.
     pub fn measured(&self, more: &[VerificationFact]) -> Vec<VerificationFact> {
         let mut all = Self { measured: self.measured.clone(), ..Self::default() };
-        more.iter().for_each(|fact| all.take_verification(fact));
+        for fact in more {
+            all.take_verification(fact);
+        }
         let mut measured: Vec<(usize, VerificationFact)> = all.measured.into_values().collect();
         measured.sort_by_key(|(place, _)| *place);
         measured.into_iter().map(|(_, fact)| fact).collect()
