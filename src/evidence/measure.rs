@@ -147,8 +147,8 @@ pub struct Meter<'a> {
 /// One scored row of a window.
 #[derive(Debug, Clone, Copy)]
 struct Row {
-    /// The row.
-    row: OwnRow,
+    /// As it was attributed.
+    own: OwnRow,
     /// Attempts at one task count together as less.
     weight: f64,
     /// List price of its model.
@@ -172,7 +172,7 @@ impl Meter<'_> {
             .map(|pool| (pool, self.window(pool, asked.pre), self.window(pool, asked.post)))
             .collect();
         let counted = |window: &Window| {
-            window.values().flatten().filter(|row| asked.metric.counted().is_in(&row.row)).count() as u64
+            window.values().flatten().filter(|row| asked.metric.counted().is_in(&row.own)).count() as u64
         };
         let rows = (counted(&pre), counted(&post));
         let mut used = BTreeSet::new();
@@ -206,7 +206,7 @@ impl Meter<'_> {
         let n = pairs.len() as u64;
         let mut sum = Some((0.0, 0.0));
         for (part, worth) in metric.parts(worth) {
-            let stated = |(a, b): &&(Row, Row)| part.is_in(&a.row) && part.is_in(&b.row);
+            let stated = |(a, b): &&(Row, Row)| part.is_in(&a.own) && part.is_in(&b.own);
             let pairs: Vec<(Row, Row)> = pairs.iter().filter(stated).copied().collect();
             if pairs.is_empty() && part != metric.counted() {
                 continue;
@@ -231,8 +231,8 @@ impl Meter<'_> {
                 continue;
             }
             for row in self.scored(member, rows, span).into_values().flatten() {
-                let known = first.entry(row.row.task).or_insert(row);
-                if (row.row.ended_s, row.row.attempt) < (known.row.ended_s, known.row.attempt) {
+                let known = first.entry(row.own.task).or_insert(row);
+                if (row.own.ended_s, row.own.attempt) < (known.own.ended_s, known.own.attempt) {
                     *known = row;
                 }
             }
@@ -261,7 +261,7 @@ impl Meter<'_> {
         let prices = (self.prices)(member.rsplit_once('@').map_or(member, |(model, _)| model));
         let weigh = |row: &OwnRow| {
             let extra = attempts[&row.task] - 1.0;
-            Row { row: *row, weight: 1.0 / (1.0 + self.clock.weights.cluster_correlation * extra), prices }
+            Row { own: *row, weight: 1.0 / (1.0 + self.clock.weights.cluster_correlation * extra), prices }
         };
         rows.iter().map(|(class, rows)| (class.clone(), rows.iter().filter(counts).map(weigh).collect())).collect()
     }
@@ -270,7 +270,7 @@ impl Meter<'_> {
     /// needed is unknown.
     fn change(&self, part: Part, pre: &Window, post: &Window, mix: &Mix) -> Option<Change> {
         let has = |window: &Window, class: &str| {
-            window.get(class).is_some_and(|rows| rows.iter().any(|row| part.is_in(&row.row)))
+            window.get(class).is_some_and(|rows| rows.iter().any(|row| part.is_in(&row.own)))
         };
         let shared: Vec<(&str, f64)> = mix
             .iter()
@@ -293,7 +293,7 @@ impl Meter<'_> {
             let timed: Vec<TimedRow> = window[*class]
                 .iter()
                 .filter_map(|row| {
-                    Some(TimedRow { minutes: row.row.minutes?, weight: row.weight, is_censored: row.row.is_cut_off })
+                    Some(TimedRow { minutes: row.own.minutes?, weight: row.weight, is_censored: row.own.is_cut_off })
                 })
                 .collect();
             let duration = log_duration(&timed, &self.duration)?;
@@ -315,7 +315,7 @@ fn effect(treated: Option<Change>, controls: Vec<(&String, Change)>) -> Option<(
 
 /// Whether some row states a part.
 fn has(window: &Window, part: Part) -> bool {
-    window.values().flatten().any(|row| part.is_in(&row.row))
+    window.values().flatten().any(|row| part.is_in(&row.own))
 }
 
 /// The mix of some rows.
@@ -340,18 +340,18 @@ fn on_classes(window: Window, mix: &Mix) -> Window {
 fn mean(part: Part, rows: &[Row]) -> Option<Cell> {
     if part == Part::Success {
         let n = rows.iter().map(|row| row.weight).sum();
-        let s = rows.iter().filter(|row| row.row.success() == Some(true)).map(|row| row.weight).sum();
+        let s = rows.iter().filter(|row| row.own.success() == Some(true)).map(|row| row.weight).sum();
         return Cell::of_rate(Tally { s, n });
     }
     let costs: Vec<(Option<f64>, f64)> =
-        rows.iter().filter(|row| part.is_in(&row.row)).map(|row| (cost(row), row.weight)).collect();
+        rows.iter().filter(|row| part.is_in(&row.own)).map(|row| (cost(row), row.weight)).collect();
     let n = costs.iter().map(|(_, weight)| weight).sum();
     task_cost(&costs).map(|cost| Cell { mean: cost.usd, variance: cost.se_usd.powi(2), n })
 }
 
 /// What a row cost at list price.
 fn cost(row: &Row) -> Option<f64> {
-    list_cost(&kinds(&row.row.tokens?), row.prices.as_ref()?)
+    list_cost(&kinds(&row.own.tokens?), row.prices.as_ref()?)
 }
 
 /// Second less first over some pairs. Two shares stand behind a difference of successes, each taken with half a pair more, so
@@ -364,14 +364,14 @@ fn paired_cell(part: Part, pairs: &[(Row, Row)]) -> Option<Cell> {
     }
     if part == Part::Success {
         let count = |better: bool| {
-            let differs = |(a, b): &&(Row, Row)| a.row.success() != b.row.success() && b.row.success() == Some(better);
+            let differs = |(a, b): &&(Row, Row)| a.own.success() != b.own.success() && b.own.success() == Some(better);
             pairs.iter().filter(differs).count() as f64
         };
         let (gained, lost) = (count(true), count(false));
         let (p, q) = ((gained + 0.5) / (n + 1.0), (lost + 0.5) / (n + 1.0));
         return Some(Cell { mean: (gained - lost) / n, variance: (p + q - (p - q).powi(2)) / (n + 2.0), n });
     }
-    let value = |row: &Row| if part == Part::Cost { cost(row) } else { row.row.minutes };
+    let value = |row: &Row| if part == Part::Cost { cost(row) } else { row.own.minutes };
     let values = pairs.iter().map(|(a, b)| Some(value(b)? - value(a)?)).collect::<Option<Vec<f64>>>()?;
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

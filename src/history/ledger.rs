@@ -238,7 +238,8 @@ impl Ledger {
     }
 
     /// What the runs before this one left behind. The run's own events and later ones stay out, so that judging a run
-    /// again sees what it saw the first time.
+    /// again sees what it saw the first time. Decisions count up to the run's instant; when the newest run is judged again,
+    /// also those that were made since.
     pub fn before(&self, run: &str) -> Past {
         let is_before = |event: &&Event| event.run.as_str() < run || (!event.is_of_run() && event.run.as_str() == run);
         let mut earlier: Vec<&Event> = self.effective().into_iter().filter(is_before).collect();

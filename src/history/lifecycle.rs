@@ -182,6 +182,9 @@ pub enum Unless {
 }
 
 impl Unless {
+    /// Every condition.
+    pub const ALL: [Self; 3] = [Self::Never, Self::EffectGrowsBeyondHi90, Self::ConfigChanges];
+
     /// The word in files.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -69,7 +69,7 @@ pub struct Life {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lives {
     /// Fingerprint → its life.
-    lives: BTreeMap<String, Life>,
+    by_fingerprint: BTreeMap<String, Life>,
     /// Fingerprint → the last decision on it, also on one that no run before this one made.
     decisions: BTreeMap<String, Decided>,
     /// Fingerprint → its number.
@@ -83,12 +83,12 @@ pub struct Lives {
 impl Lives {
     /// The life of a proposal.
     pub fn get(&self, fingerprint: &str) -> Option<&Life> {
-        self.lives.get(fingerprint)
+        self.by_fingerprint.get(fingerprint)
     }
 
     /// All of them by fingerprint.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Life)> {
-        self.lives.iter().map(|(fingerprint, life)| (fingerprint.as_str(), life))
+        self.by_fingerprint.iter().map(|(fingerprint, life)| (fingerprint.as_str(), life))
     }
 
     /// The last decision on a proposal, also on one that only the run that is judged again made.
@@ -106,9 +106,9 @@ impl Lives {
         self.last_number
     }
 
-    /// Runs that carried a proposal after the one that opened it, the run that is being judged among them.
-    pub fn carried(&self, life: &Life) -> u64 {
-        (self.runs + 1).saturating_sub(life.opened_index)
+    /// Runs so far.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 
     /// Takes one event in, after every earlier one.
@@ -152,7 +152,7 @@ impl Lives {
             decision: self.decisions.get(&proposal.fingerprint).cloned(),
             ..Life::at(status)
         };
-        let life = self.lives.entry(proposal.fingerprint.clone()).or_insert_with(|| begins(status));
+        let life = self.by_fingerprint.entry(proposal.fingerprint.clone()).or_insert_with(|| begins(status));
         let comes_back = status.is_open() && !life.status.is_open() && !life.status.is_suppressed();
         if comes_back {
             (life.opened, life.opened_index) = (event.run.clone(), self.runs);
@@ -173,7 +173,7 @@ impl Lives {
     fn take_decision(&mut self, event: &Event, fact: &DecisionFact) {
         let decided = Decided { at: event.at.clone(), run: event.run.clone(), fact: fact.clone() };
         let is_message = matches!(fact.decision, Decision::Landed | Decision::Rollback);
-        let life = self.lives.get_mut(&fact.fingerprint);
+        let life = self.by_fingerprint.get_mut(&fact.fingerprint);
         if is_message {
             if let Some(life) = life {
                 life.message = Some(decided);
@@ -193,7 +193,7 @@ impl Lives {
     /// What a measurement found. One of a revision that is not the landed one is kept out. A test lands nowhere: it is measured
     /// once it is accepted.
     fn take_verification(&mut self, event: &Event, fact: &VerificationFact) {
-        let Some(life) = self.lives.get_mut(&fact.fingerprint) else { return };
+        let Some(life) = self.by_fingerprint.get_mut(&fact.fingerprint) else { return };
         let is_test = life.landing.is_none() && fact.rule == PAIRED;
         if !is_test && life.landing.as_ref().is_none_or(|landing| landing.revision != fact.revision) {
             return;
@@ -222,6 +222,11 @@ impl Life {
             landing: None,
             verification: None,
         }
+    }
+
+    /// Runs, of so many in all, that carried the proposal after the one that opened it.
+    pub fn carried(&self, runs: u64) -> u64 {
+        runs.saturating_sub(self.opened_index)
     }
 
     /// Goes to a status if it may follow.

@@ -13,6 +13,7 @@ mod market;
 mod measured;
 mod settle;
 mod standing;
+mod standings;
 
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent, Gaps, LATE_MINUTES, NextDue, Rhythm, RunTimes};
@@ -30,3 +31,4 @@ pub use measured::{
 };
 pub use settle::{Asks, Fate, Settlement, settle_proposals};
 pub use standing::stand;
+pub use standings::ruling;

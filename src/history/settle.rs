@@ -13,7 +13,8 @@ use super::ledger::Past;
 use super::lifecycle::{Status, Unless};
 use super::lives::{Decided, Life, Lives};
 use super::standing::{keep_transitions, restored, stand, wears};
-use crate::verdict::{Baseline, Effect, Proposal, content_digest};
+use super::standings::standings;
+use crate::verdict::{Baseline, Effect, Proposal, Standing, content_digest};
 
 /// Counted runs in a row without a proposal that withdraw it.
 const MISSES_TO_WITHDRAW: u64 = 2;
@@ -33,6 +34,8 @@ pub enum Fate {
 
 /// What settling asks about the world.
 pub struct Asks<'a> {
+    /// The run.
+    pub run: &'a str,
     /// The review instant.
     pub now: DateTime<Utc>,
     /// A proposal's file as it is on disk.
@@ -60,6 +63,8 @@ pub struct Settlement {
     pub keep: BTreeSet<String>,
     /// Files that were missing or edited, one sentence each.
     pub warnings: Vec<String>,
+    /// Where proposals stand, by fingerprint, for readers.
+    pub standings: BTreeMap<String, Standing>,
     /// What the run saw beside its report.
     pub seen: SeenNow,
 }
@@ -80,6 +85,7 @@ pub fn settle_proposals(fresh: Vec<Proposal>, past: &Past, asks: &Asks<'_>) -> S
         settling.one(made.get(fingerprint), known);
     }
     settling.link_superseded();
+    settling.done.standings = standings(past, &settling.done.facts, asks.run);
     settling.done
 }
 
@@ -123,7 +129,7 @@ impl Settling<'_> {
     /// just landed.
     fn landed(&mut self, fact: &ProposalFact, life: &Life) {
         let landed = ProposalFact { state: ProposalState::Landed, status: Status::Landed, misses: 0, ..fact.clone() };
-        if let Some(mut stored) = self.file(fact).filter(|stored| stored.revision == fact.revision) {
+        if let Some(stored) = self.file(fact) {
             let at = self.asks.now.format("%Y-%m-%dT%H:%M:%SZ").to_string();
             let landing = super::lives::Landing {
                 detected_at: at,
@@ -131,8 +137,8 @@ impl Settling<'_> {
                 revision: fact.revision,
                 subtree_digest_after: fact.subtree_digest_after.clone().unwrap_or_default(),
             };
-            let life = Life { status: Status::Landed, landing: Some(landing), verification: None, ..life.clone() };
-            stand(&mut stored, &life);
+            let now = Life { status: Status::Landed, landing: Some(landing), verification: None, ..life.clone() };
+            let stored = self.restand(stored, life, &now);
             self.done.landed.push(stored);
         }
         self.done.keep.insert(fact.fingerprint.clone());
@@ -142,8 +148,8 @@ impl Settling<'_> {
     /// A landed one whose definition is as predicted, or whose measurement has not ended: its files stay.
     fn stands(&mut self, fact: &ProposalFact, life: &Life) {
         self.done.keep.insert(fact.fingerprint.clone());
-        if let Some(mut stored) = self.file(fact) {
-            stand(&mut stored, life);
+        if let Some(stored) = self.file(fact) {
+            let stored = self.restand(stored, life, life);
             self.done.landed.push(stored);
         }
     }
@@ -174,8 +180,8 @@ impl Settling<'_> {
         }
         self.done.keep.insert(fact.fingerprint.clone());
         let again = made.filter(|made| made.content_digest == fact.content_digest);
-        if let Some(mut stored) = self.file(fact).or_else(|| again.map(|made| restored(made, fact))) {
-            stand(&mut stored, life);
+        if let Some(stored) = self.file(fact).or_else(|| again.map(|made| restored(made, fact))) {
+            let stored = self.restand(stored, life, life);
             self.done.suppressed.push(stored);
         }
     }
@@ -198,21 +204,21 @@ impl Settling<'_> {
     /// An unchanged proposal: its stored content stays. Without an intact file it is made again if that gives the same
     /// content, else it gets a new revision.
     fn kept(&mut self, made: &Proposal, fact: &ProposalFact, life: &Life) {
-        let stored = self.file(fact).filter(|stored| stored.content_digest == fact.content_digest);
-        let kept = match stored {
-            Some(stored) => stored,
+        let status = woken(life.status);
+        let now = Life { status, ..life.clone() };
+        let kept = match self.file(fact) {
+            Some(stored) => self.restand(stored, life, &now),
             None if made.content_digest == fact.content_digest => restored(made, fact),
             None => {
                 self.warn(&fact.fingerprint, "its file is missing or was edited, so it gets a new revision");
                 return self.renewed(made, Some((fact, life)), Baseline::Updated, None);
             }
         };
-        let status = woken(life.status);
         if fact.misses > 0 || status != life.status {
             let state = ProposalState::Unchanged;
             self.done.facts.push(ProposalFact { state, status, misses: 0, ..fact.clone() });
         }
-        self.place(kept, &Life { status, ..life.clone() }, Baseline::Unchanged);
+        self.place(kept, &now, Baseline::Unchanged);
     }
 
     /// A new proposal, or new content of a known one.
@@ -258,7 +264,7 @@ impl Settling<'_> {
         if life.status.is_suppressed() {
             let status = Status::Proposed;
             self.done.facts.push(ProposalFact { state: ProposalState::Absent, status, misses: 1, ..fact.clone() });
-            return self.absent(fact, &Life { status, ..life.clone() });
+            return self.absent(fact, life, &Life { status, ..life.clone() });
         }
         let has_moved = digest.is_some_and(|digest| *digest != fact.subtree_digest);
         if has_moved && fate != Fate::Blocked {
@@ -277,14 +283,17 @@ impl Settling<'_> {
             }
             self.done.facts.push(ProposalFact { state: ProposalState::Absent, misses, ..fact.clone() });
         }
-        self.absent(fact, life);
+        self.absent(fact, life, life);
     }
 
     /// An open one that this run did not make: its file stays.
-    fn absent(&mut self, fact: &ProposalFact, life: &Life) {
+    fn absent(&mut self, fact: &ProposalFact, before: &Life, life: &Life) {
         self.done.keep.insert(fact.fingerprint.clone());
         match self.file(fact) {
-            Some(stored) => self.place(stored, life, Baseline::Absent),
+            Some(stored) => {
+                let stored = self.restand(stored, before, life);
+                self.place(stored, life, Baseline::Absent);
+            }
             None => self.warn(&fact.fingerprint, "it is open, but its file is missing or was edited"),
         }
     }
@@ -304,14 +313,44 @@ impl Settling<'_> {
         self.done.facts.push(ProposalFact { status: closed.said_status(), ..closed });
     }
 
-    /// The intact file of a proposal.
-    fn file(&self, fact: &ProposalFact) -> Option<Proposal> {
-        serde_json::from_value(self.file_value(fact)?).ok()
+    /// The file of a proposal, if it says what the ledger kept.
+    fn file(&mut self, fact: &ProposalFact) -> Option<Proposal> {
+        let value = (self.asks.stored)(&fact.fingerprint)?;
+        let is_kept = is_intact(&value) && value["content_digest"].as_str() == Some(&fact.content_digest);
+        let proposal = serde_json::from_value(value).ok().filter(|_| is_kept);
+        if proposal.is_none() {
+            self.warn(
+                &fact.fingerprint,
+                "its file is not what the ledger knows (edited by hand, or left by a killed run): the ledger counts",
+            );
+        }
+        proposal
     }
 
-    /// The same as JSON.
+    /// The intact file of a proposal as JSON, whatever revision it holds.
     fn file_value(&self, fact: &ProposalFact) -> Option<Value> {
         (self.asks.stored)(&fact.fingerprint).filter(is_intact)
+    }
+
+    /// A file with its new standing. One that says neither where the proposal stood nor where it stands was edited.
+    fn restand(&mut self, stored: Proposal, before: &Life, now: &Life) -> Proposal {
+        let said = |proposal: &Proposal| {
+            (proposal.status.clone(), proposal.suppressed.clone(), proposal.landing.clone(), proposal.outcome.clone())
+        };
+        let (file, fingerprint) = (said(&stored), stored.fingerprint.clone());
+        let (mut then, mut stands) = (stored.clone(), stored);
+        stand(&mut then, before);
+        stand(&mut stands, now);
+        if file != said(&then) && file != said(&stands) {
+            let (file, now) = (&file.0, now.status.as_str());
+            self.warn(
+                &fingerprint,
+                &format!(
+                    "its file was edited by hand: it says {file:?} where the ledger says {now:?}, and the ledger counts"
+                ),
+            );
+        }
+        stands
     }
 
     /// Notes something about a proposal's file.

@@ -13,6 +13,7 @@ pub mod page;
 pub mod proposals;
 pub mod sessions;
 pub mod status;
+pub mod steward;
 pub mod terminal;
 pub mod text;
 mod view;
@@ -110,19 +111,19 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
 }
 
 /// The ordinary case.
-fn deliver_newest(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Option<String>> {
+fn deliver_newest(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Vec<String>> {
     write_run(delivery, store)?;
     let settlement = delivery.settlement;
     let sleeping_and_landed = settlement.suppressed.iter().chain(&settlement.landed);
-    proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
+    let mut warnings = proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
     write_pending(delivery, ledger, store)?;
-    let torn = append_events(delivery, ledger, store)?;
+    warnings.extend(append_events(delivery, ledger, store)?);
     proposals::remove_others(store, &delivery.settlement.keep)?;
     write_plan(delivery, store)?;
     append_log(delivery, store)?;
     write_views(delivery, store)?;
     remove_pending(store)?;
-    Ok(torn)
+    Ok(warnings)
 }
 
 /// A run between older ones: its file, its events without proposals, its section.

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::change::identity;
 use crate::checks::{Bound, Look, PoolJudgement, judge_pool};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
@@ -148,6 +149,7 @@ pub fn review(
     settlement.warnings.append(&mut verified.warnings);
     let (calibration, _) = calibration::told(past, settings, &verified.facts, &verified.checks);
     settlement.seen = scene.seen(&looks, &bounds::by_pool(&reports, gains), verified, &reports, &settlement.open);
+    say_who_sleeps(&mut reports, &settlement);
     scene.reviewed(&raised, reports, settlement, calibration)
 }
 
@@ -218,7 +220,9 @@ impl Scene<'_> {
         };
         let definitions = Definitions::new(&self.gathered.config.files, self.subtrees, self.past);
         let digest = |known: &ProposalFact| definitions.digest(known);
-        settle_proposals(fresh, self.past, &Asks { now: self.clock.now, stored, fate: &fate, digest: &digest })
+        let run = self.clock.run_id();
+        let asks = Asks { run: &run, now: self.clock.now, stored, fate: &fate, digest: &digest };
+        settle_proposals(fresh, self.past, &asks)
     }
 
     /// What the ledger has to learn beside report and proposals.
@@ -258,6 +262,17 @@ impl Scene<'_> {
         let models = self.book.models().iter().map(ToString::to_string).collect();
         let market = MarketMemory { prices: self.book.remembered_prices().clone(), ..self.gathered.memory.clone() };
         Reviewed { report, settlement, models, market }
+    }
+}
+
+/// A finding whose proposal a steward put to sleep says so in the place of the proposal.
+fn say_who_sleeps(reports: &mut [PoolReport], settlement: &Settlement) {
+    let findings = reports.iter_mut().flat_map(|pool| &mut pool.checks).flat_map(|check| &mut check.findings);
+    for finding in findings.filter(|finding| finding.intent.is_some() && finding.held.is_none()) {
+        let Some(identity) = identity(finding) else { continue };
+        let standing = settlement.standings.get(&identity.fingerprint);
+        let asleep = standing.filter(|standing| matches!(standing.status.as_str(), "rejected" | "deferred"));
+        finding.held = asleep.map(|standing| format!("{} was {} by a steward", standing.label(), standing.status));
     }
 }
 
@@ -433,6 +448,7 @@ fn report(
         sources: gathered.notes.clone(),
         pools,
         proposals: settlement.open.clone(),
+        standings: settlement.standings.clone(),
         unmatched: Vec::new(),
         index_version: gathered.index_version.clone(),
         remarks: Vec::new(),

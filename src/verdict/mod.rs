@@ -10,6 +10,7 @@ mod names;
 mod proposal;
 mod report;
 mod sentence;
+mod standing;
 
 pub use calibration::{Calibration, CheckedBound, MeasuredChange};
 pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
@@ -23,6 +24,7 @@ pub use proposal::{
 };
 pub use report::{Baseline, CheckReport, Counts, Number, PoolReport, Report, Subject};
 pub use sentence::{Piece, Sentence};
+pub use standing::{Ruling, Standing};
 
 use std::fmt;
 

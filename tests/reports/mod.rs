@@ -138,6 +138,7 @@ pub(crate) fn report_at(now: &str, pools: Vec<PoolReport>) -> Report {
         sources: vec![note(SourceId::Market), note(SourceId::Speeds)],
         pools,
         proposals: Vec::new(),
+        standings: BTreeMap::new(),
         unmatched: vec![("speeds".to_owned(), "acme/unheard-of".to_owned(), Some("acme/heard-of".to_owned()))],
         index_version: None,
         remarks: Vec::new(),
@@ -248,9 +249,10 @@ pub(crate) fn settled(mut report: Report, fresh: Vec<Proposal>, store: &Store) -
     };
     let digest = |known: &ProposalFact| Some(known.subtree_digest.clone());
     let stored = |fingerprint: &str| -> Option<Value> { outputs::proposals::stored(store, fingerprint) };
-    let asks = Asks { now: report.now, stored: &stored, fate: &fate, digest: &digest };
+    let asks = Asks { run: &report.run_id, now: report.now, stored: &stored, fate: &fate, digest: &digest };
     let settlement = settle_proposals(fresh, &past, &asks);
     report.proposals.clone_from(&settlement.open);
+    report.standings.clone_from(&settlement.standings);
     (report, settlement)
 }
 
