@@ -775,7 +775,7 @@ fn killed_after(steps: usize, (report, fresh): (Report, Vec<Proposal>), store: &
     let (ledger, _) = outputs::read_ledger(store).expect("a readable ledger");
     let all: [&dyn Fn(); 8] = [
         &|| outputs::write_run(delivery, store).expect("a run file"),
-        &|| proposals::write(store, &report.proposals).expect("proposals"),
+        &|| drop(proposals::write(store, &report.proposals).expect("proposals")),
         &|| outputs::write_pending(delivery, &ledger, store).expect("what is about to be added"),
         &|| drop(outputs::append_events(delivery, &ledger, store).expect("events")),
         &|| proposals::remove_others(store, &settlement.keep).expect("removals"),

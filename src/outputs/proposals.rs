@@ -12,10 +12,10 @@ use crate::verdict::{Proposal, content_digest};
 /// The folder in the reports folder.
 pub const FOLDER: &str = "proposals";
 
-/// The file of a proposal as it is on disk; `None` when there is none or it is no JSON.
+/// The file of a proposal as it is on disk, `null` when it is no JSON; `None` when there is none.
 pub fn stored(store: &Store, fingerprint: &str) -> Option<Value> {
     let bytes = store.read(&path(store, fingerprint, "json").ok()?).ok()??;
-    serde_json::from_slice(&bytes).ok()
+    Some(serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
 /// Writes the files of proposals whose files stay: open ones, sleeping ones, landed ones. A patch that is not the one of the

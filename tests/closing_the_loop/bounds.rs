@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::BEFORE;
 use crate::fleet::{Fleet, LANDED, START, day};
+use crate::{BEFORE, is_valid};
 
 /// The lead of the pool.
 const LUNA: (&str, &str) = ("openai", "gpt-6-luna");
@@ -49,6 +49,7 @@ fn a_change_that_gains_more_than_an_aligned_verdict_allowed_is_a_miss_of_the_ver
     let check = fleet.events("bound_check").pop().unwrap();
     assert_eq!(check["outcome"], "missed", "{check:#}");
     assert!(check["realised_point"].as_u64() > check["allowed_usd_micros"].as_u64());
+    assert!(fleet.ledger().iter().all(|event| is_valid("ledger.v1.json", event)));
     let told = &fleet.run_file(&day(9))["calibration"];
     assert_eq!(
         (&told["bounds"][0]["outcome"], &told["n"]),

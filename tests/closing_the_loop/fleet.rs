@@ -208,11 +208,14 @@ impl Fleet {
         self.write("reports/ledger.jsonl", &format!("{text}{}\n", lines.join("\n")));
     }
 
+    /// Every event of the ledger.
+    pub(crate) fn ledger(&self) -> Vec<Value> {
+        self.text("reports/ledger.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     /// What the ledger holds of one kind, oldest first.
     pub(crate) fn events(&self, kind: &str) -> Vec<Value> {
-        let text = self.text("reports/ledger.jsonl");
-        let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        all.filter(|event| event["kind"] == kind).map(|event| event["data"].clone()).collect()
+        self.ledger().into_iter().filter(|event| event["kind"] == kind).map(|event| event["data"].clone()).collect()
     }
 
     /// The run file of an instant.

@@ -94,6 +94,7 @@ fn a_change_that_does_what_was_claimed_is_confirmed() {
     assert!(is_valid("proposal.v1.json", &confirmed));
     let run = fleet.run_file(&day(10));
     assert!(is_valid("run.v1.json", &run));
+    assert!(fleet.ledger().iter().all(|event| is_valid("ledger.v1.json", event)));
     assert_eq!((&run["calibration"]["n"], &run["calibration"]["ended"][0]["status"]), (&json!(1), &json!("confirmed")));
     let log = fleet.text("reports/log/2026-11.md") + &fleet.text("reports/pool-composition-log.md");
     assert!(log.contains("### Landed changes, measured") && log.contains("| did_standard_1 | confirmed |"), "{log}");

@@ -383,8 +383,8 @@ fn numbers_are_given_once_and_kept_for_life() {
     assert_eq!(numbers(&world), [1, 2], "it came back with its number");
     let past = world.ledger().before(&noon(25));
     let life = |one: Proposal| past.lives.get(&one.fingerprint).unwrap().clone();
-    assert_eq!((life(one(20)).opened, life(one(20)).carried(5)), (noon(24), 1));
-    assert_eq!((life(other(20)).opened, life(other(20)).carried(5)), (noon(21), 4));
+    assert_eq!((life(one(20)).opened, life(one(20)).carried(past.lives.runs() + 1)), (noon(24), 1));
+    assert_eq!((life(other(20)).opened, life(other(20)).carried(past.lives.runs() + 1)), (noon(21), 4));
 }
 
 #[test]
