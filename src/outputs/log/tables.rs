@@ -160,9 +160,13 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
 
-/// How the reviewer's own claims came true, and the landed changes that are being measured or whose measurement ended now.
+/// How the reviewer's own claims came true, and the landed changes that are being measured or whose measurement ended now. Where
+/// nothing moved and nothing was ever measured, a few words.
 pub(super) fn calibration(report: &Report) -> Vec<String> {
     let numbers = &report.calibration;
+    if is_still(report) && !numbers.has_history() {
+        return vec![format!("Calibration: n 0; new claims at {:.3}.", numbers.propose_bar)];
+    }
     let bounds =
         calibration::bounds_line(numbers).map_or_else(String::new, |said| format!(" Aligned verdicts: {said}."));
     let mut parts = vec![format!("Calibration of our own claims: {}.{bounds}", calibration::line(numbers))];
