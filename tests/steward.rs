@@ -2,6 +2,8 @@
 //! life can go, decision files, patches that no longer fit, and files that somebody edited.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "steward/damage.rs"]
+mod damage;
 #[path = "steward/decisions.rs"]
 mod decisions;
 #[path = "steward/fleet.rs"]

@@ -50,6 +50,8 @@ pub struct Ledger {
     events: Vec<Event>,
     /// The hash that the next event names.
     head: String,
+    /// Lines of the text, counted from 1, that are no event of the chain.
+    outside: Vec<usize>,
 }
 
 /// What the runs before one run left behind.
@@ -207,13 +209,13 @@ impl Past {
 impl Default for Ledger {
     /// An empty ledger.
     fn default() -> Self {
-        Self { events: Vec::new(), head: Digest::of(GENESIS).to_string() }
+        Self { events: Vec::new(), head: Digest::of(GENESIS).to_string(), outside: Vec::new() }
     }
 }
 
 impl Ledger {
-    /// The ledger that a text holds, and the lines that are not part of its chain, by `path:line`. After a gap, an event
-    /// that continues the last good one is taken again, so that the ledger works on while the report asks for repair.
+    /// The ledger that a text holds, and what is wrong with it, by `path:line`. A line that is edited, copied or out of order
+    /// is not used. An event behind a gap is used, so that one damaged line costs one event, and the gap is said.
     pub fn read(path: &str, text: &str) -> (Self, Vec<Reject>) {
         let mut ledger = Self::default();
         let mut problems = Problems::default();
@@ -223,13 +225,22 @@ impl Ledger {
             let line = line.trim_end_matches(['\n', '\r']);
             if !is_whole {
                 problems.add(place, "has no line end: a killed run left it, it is not used".to_owned());
-            } else if !line.is_empty()
-                && let Err(reason) = ledger.take(line)
-            {
-                problems.add(place, reason);
+            } else if !line.is_empty() {
+                match ledger.take(line) {
+                    Ok(gap) => gap.into_iter().for_each(|gap| problems.add(place.clone(), gap)),
+                    Err(reason) => {
+                        ledger.outside.push(i + 1);
+                        problems.add(place, reason);
+                    }
+                }
             }
         }
         (ledger, problems.into_rejects())
+    }
+
+    /// Lines of the text, counted from 1, that are no event of the chain; one without its line end is not among them.
+    pub fn outside(&self) -> &[usize] {
+        &self.outside
     }
 
     /// The events of the chain.
@@ -309,8 +320,8 @@ impl Ledger {
         lines.collect()
     }
 
-    /// Checks one line and takes it in; the error says what is wrong with it.
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    /// Checks one line and takes it in; what comes back is the gap before it, if there is one. The error says why it is not used.
+    fn take(&mut self, line: &str) -> Result<Option<String>, String> {
         let mut value: Value = serde_json::from_str(line).map_err(|error| format!("is not JSON: {error}"))?;
         if canonical_json(&value) != line {
             return Err("was edited: it is not in canonical form".to_owned());
@@ -320,21 +331,36 @@ impl Ledger {
         if Digest::of_json(&value).as_str() != hash {
             return Err("was edited: its hash does not fit its content".to_owned());
         }
-        self.ensure_follows(&value, &hash)?;
-        self.events.push(event_of(&value, hash.clone()).ok_or("is not a ledger event: seq, at or run is missing")?);
+        let event = event_of(&value, hash.clone()).ok_or("is not a ledger event: seq, at or run is missing")?;
+        let gap = self.gap_before(&event, value["prev"].as_str())?;
+        self.events.push(event);
         self.head = hash;
-        Ok(())
+        Ok(gap)
     }
 
-    /// Whether an event continues the chain.
-    fn ensure_follows(&self, value: &Value, hash: &str) -> Result<(), String> {
-        let last = self.events.last().map_or(0, |event| event.seq);
-        if value["prev"].as_str() == Some(self.head.as_str()) && value["seq"].as_u64() == Some(last + 1) {
-            return Ok(());
+    /// The gap between the last event and the next; `None` when the one continues the other. An event that is there already, or
+    /// that belongs before the last one, is an error.
+    fn gap_before(&self, event: &Event, prev: Option<&str>) -> Result<Option<String>, String> {
+        let (last, seq) = (self.events.last().map_or(0, |event| event.seq), event.seq);
+        if prev == Some(self.head.as_str()) && seq == last + 1 {
+            return Ok(None);
         }
-        match self.events.iter().find(|event| event.hash == hash) {
+        if seq > last + 1 {
+            let (first, last) = (last + 1, seq - 1);
+            let which =
+                if first == last { format!("event {first} is") } else { format!("events {first} to {last} are") };
+            return Ok(Some(format!(
+                "continues behind a gap: {which} missing, edited or out of order; what is not there is not used"
+            )));
+        }
+        if seq == last + 1 {
+            return Ok(Some(format!(
+                "continues another event {last} than the one before it: that one was put in another's place"
+            )));
+        }
+        match self.events.iter().find(|known| known.hash == event.hash) {
             Some(twin) => Err(format!("is a copy of event {}", twin.seq)),
-            None => Err(format!("does not follow event {last}: a line before it is missing, edited or out of order")),
+            None => Err(format!("is out of order: event {seq} stands behind event {last}")),
         }
     }
 
