@@ -3,7 +3,8 @@
 
 use chrono::{DateTime, Duration, SecondsFormat, Utc};
 
-use super::verify::{Loop, count, span, untouched, whole, windows_of, worth};
+use super::spans::{span, untouched, windows_of};
+use super::verify::{Loop, count, whole, worth};
 use crate::checks::Bound;
 use crate::evidence::measure::{Asked, Metric};
 use crate::evidence::statistics::normal::Z_95;

@@ -17,6 +17,7 @@ mod parallel;
 mod pools;
 mod proposals;
 pub mod sessions;
+mod spans;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -137,7 +138,8 @@ pub fn review(
     };
     let prices = |model: &str| agreed_prices(&book, model);
     let meter = Meter { attribution: &attribution, clock: rules.clock, duration: rules.duration, prices: &prices };
-    let (touches, pools) = (past.touches(&subtrees, clock.now), subtrees.keys().cloned().collect::<Vec<_>>());
+    let touches = spans::with_nested(past.touches(&subtrees, clock.now), &planned);
+    let pools: Vec<String> = subtrees.keys().cloned().collect();
     let closing = Loop { past, settings, now: clock.now, touches: &touches, meter, pools: &pools, stored: &stored };
     let mut verified = closing.measured();
     let (told, raised) = calibration::told(past, settings, &verified.facts, &verified.checks);

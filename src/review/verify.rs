@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Duration, SecondsFormat, Utc};
 use serde_json::Value;
 
-use crate::evidence::measure::{Asked, Measurement, Meter, Metric, Mix, Span};
+use super::spans::{Spans, span, untouched, windows_of};
+use crate::evidence::measure::{Asked, Measurement, Meter, Metric, Mix};
 use crate::evidence::statistics::cost::Worth;
 use crate::evidence::statistics::normal::Z_95;
 use crate::evidence::statistics::verification::{
     ChangeOutcome, MeasuredChange, VerificationFacts, VerificationRule, verify,
 };
 use crate::history::{
-    self, BoundCheckFact, Life, MixesFact, Past, ProposalFact, Status, Touch, Touches, VerificationFact, stand,
+    self, BoundCheckFact, Life, MixesFact, Past, ProposalFact, Status, Touches, VerificationFact, stand,
 };
 use crate::settings::Settings;
 use crate::verdict::{Change, Effect, PoolReport, Proposal, Verdict, content_digest};
@@ -21,6 +22,8 @@ use crate::vocabulary::{PoolId, Tier};
 
 /// Seconds of a day.
 const DAY_S: f64 = 86_400.0;
+/// Days until a change whose file is lost is given up.
+const DEADLINE_DAYS: f64 = 14.0;
 
 /// What closing the loop needs.
 pub(super) struct Loop<'a> {
@@ -104,7 +107,7 @@ impl Loop<'_> {
     /// Landed estimates, tests under way, and bounds that somebody else's change puts to the test.
     pub(super) fn measured(&self) -> Verified {
         let mut verified = Verified { checks: self.checked_bounds(), ..Verified::default() };
-        for landed in self.landed(&mut verified.warnings) {
+        for landed in self.landed(&mut verified) {
             if landed.rule != VerificationRule::Structural {
                 verified.facts.extend(self.measure(&landed));
             }
@@ -114,13 +117,13 @@ impl Loop<'_> {
 
     /// Landed facts, held against what this run found, by fingerprint.
     pub(super) fn looked_at(&self, reports: &[PoolReport]) -> Vec<VerificationFact> {
-        let landed = self.landed(&mut Vec::new());
+        let landed = self.landed(&mut Verified::default());
         let facts = landed.iter().filter(|landed| landed.rule == VerificationRule::Structural);
         facts.filter_map(|landed| self.look(landed, reports)).collect()
     }
 
-    /// Every change whose measurement has not ended, with its intact file.
-    fn landed(&self, warnings: &mut Vec<String>) -> Vec<Landed<'_>> {
+    /// Every change whose measurement has not ended, with its intact file. One without is said, and given up at its deadline.
+    fn landed(&self, verified: &mut Verified) -> Vec<Landed<'_>> {
         let mut all = Vec::new();
         for (fingerprint, life) in self.past.lives.iter() {
             let Some(fact) = self.past.proposals.get(fingerprint) else { continue };
@@ -132,9 +135,12 @@ impl Loop<'_> {
             };
             let proposal = value.filter(is_intact).and_then(|value| serde_json::from_value::<Proposal>(value).ok());
             let Some((proposal, primary)) = proposal.and_then(with_primary) else {
-                warnings.push(format!(
-                    "proposal {fingerprint} landed, and its file is missing or was edited: it cannot be measured"
-                ));
+                let why = "its file is missing or was edited: it cannot be measured";
+                match life.status {
+                    Status::Inconclusive => {}
+                    _ if self.days_since(since) >= DEADLINE_DAYS => verified.facts.push(given_up(fact, life, since)),
+                    _ => verified.warnings.push(format!("proposal {fingerprint}: {why}")),
+                }
                 continue;
             };
             let rule = rule_of(&proposal, &primary);
@@ -149,7 +155,8 @@ impl Loop<'_> {
         let spans = self.spans(landed);
         let oldest = Duration::seconds(days_s(self.settings.thresholds.rows.max_age_days));
         if spans.pre_from < self.now - oldest {
-            return None;
+            let is_under_way = landed.life.status != Status::Inconclusive;
+            return is_under_way.then(|| given_up(landed.fact, landed.life, landed.since));
         }
         let (measurement, rule) = self.measurement(landed, metric, &spans);
         let last = landed.life.verification.as_ref().map(|known| &known.fact);
@@ -294,56 +301,10 @@ pub(super) fn worth(settings: &Settings, pool: &str) -> Worth {
     Worth { stake_usd: numbers.stake_usd, minute_usd: numbers.minute_usd }
 }
 
-/// The two windows of a measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Spans {
-    /// Where the window before begins.
-    pub(super) pre_from: DateTime<Utc>,
-    /// Where it ends.
-    pub(super) pre_until: DateTime<Utc>,
-    /// Where the window after begins.
-    pub(super) post_from: DateTime<Utc>,
-    /// Where it ends so far.
-    pub(super) post_until: DateTime<Utc>,
-}
-
-/// The windows around a change of a pool that a review saw first at `since`. What happened between the last review that saw the
-/// old definition and this one belongs to neither.
-pub(super) fn windows_of(
-    touches: &[Touch],
-    since: DateTime<Utc>,
-    length: Duration,
-    until: DateTime<Utc>,
-    now: DateTime<Utc>,
-) -> Spans {
-    let pre_until = touches.iter().find(|touch| touch.after == since).map_or(since, |touch| touch.before);
-    let earlier = touches.iter().filter(|touch| touch.after < since).map(|touch| touch.after).max();
-    let later = touches.iter().filter(|touch| touch.after > since).map(|touch| touch.before).min();
-    let pre_from = pre_until - length;
-    Spans {
-        pre_from: earlier.map_or(pre_from, |earlier| earlier.max(pre_from)),
-        pre_until,
-        post_from: since,
-        post_until: later.map_or(until, |later| later.min(until)).min(now).max(since),
-    }
-}
-
-/// Those of some pools whose definition no review saw change between two instants.
-pub(super) fn untouched(pools: &[String], touches: &Touches, from: DateTime<Utc>, until: DateTime<Utc>) -> Vec<String> {
-    let is_touched =
-        |pool: &String| touches.get(pool).into_iter().flatten().any(|touch| touch.after > from && touch.before < until);
-    pools.iter().filter(|pool| !is_touched(pool)).cloned().collect()
-}
-
 /// Seconds of some days.
 #[expect(clippy::cast_possible_truncation, reason = "settings keep day counts small and finite")]
 fn days_s(days: f64) -> i64 {
     (days * DAY_S) as i64
-}
-
-/// A span of rows.
-pub(super) fn span(from: DateTime<Utc>, until: DateTime<Utc>) -> Span {
-    Span { from_s: from.timestamp(), until_s: until.timestamp() }
 }
 
 /// Since when a change is in force and waits for its measurement; `None` of one that is not, or no longer.
@@ -372,6 +333,32 @@ fn rule_of(proposal: &Proposal, primary: &Effect) -> VerificationRule {
     }
 }
 
+/// The end of a measurement that can go no further: its last numbers stand, and settle nothing.
+fn given_up(fact: &ProposalFact, life: &Life, since: DateTime<Utc>) -> VerificationFact {
+    let never = || VerificationFact {
+        fingerprint: fact.fingerprint.clone(),
+        revision: life.landing.as_ref().map_or(fact.revision, |landing| landing.revision),
+        landed_at: since.to_rfc3339_opts(SecondsFormat::Secs, true),
+        rule: VerificationRule::BeforeAfter.as_str().to_owned(),
+        status: Status::Inconclusive,
+        metric: "unknown".to_owned(),
+        unit: "unknown".to_owned(),
+        claimed_point: fact.point,
+        claimed_sd: deviation(fact.lo90, fact.hi90),
+        realised_point: None,
+        realised_se: None,
+        rows: (0, 0),
+        controls: Vec::new(),
+    };
+    let last = life.verification.as_ref().map(|known| known.fact.clone());
+    VerificationFact { status: Status::Inconclusive, ..last.unwrap_or_else(never) }
+}
+
+/// The standard deviation behind a 90 % interval.
+fn deviation(lo90: i64, hi90: i64) -> i64 {
+    whole((number(hi90) - number(lo90)) / (2.0 * Z_95))
+}
+
 /// What is told of a change without its numbers.
 fn told(landed: &Landed<'_>, rule: VerificationRule, status: Status) -> VerificationFact {
     let Effect { metric, unit, point, lo90, hi90, .. } = &landed.primary;
@@ -384,7 +371,7 @@ fn told(landed: &Landed<'_>, rule: VerificationRule, status: Status) -> Verifica
         metric: metric.clone(),
         unit: unit.clone(),
         claimed_point: *point,
-        claimed_sd: whole((number(*hi90) - number(*lo90)) / (2.0 * Z_95)),
+        claimed_sd: deviation(*lo90, *hi90),
         realised_point: None,
         realised_se: None,
         rows: (0, 0),
