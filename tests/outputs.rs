@@ -545,7 +545,7 @@ fn the_terminal_reads_like_this() {
     let expected = "\
 pool-review run 20261129T120000Z (2026-11-29 12:00Z)
 
-specialist     misaligned             latest-model   retirement_due  acme/old@default#seat: retire member  days to the end 12.0 d  (limit >= 30.0 d)  [pcr1-fb778628]
+specialist     misaligned             latest-model   retirement_due  acme/old@default#seat: retire member  days to the end 12.0 d  (limit >= 30.0 d)  [R1 pcr1-fb778628]
 workhorse      blocked                best-per-pool  the market is 90.0 h old, at most 48.0 h
 pools          insufficient_evidence  summit
 by their pool  misaligned             deep

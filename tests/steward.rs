@@ -19,6 +19,9 @@ const DEAD: &str = "dead_weight";
 /// The code of the pool that nobody names.
 const IDLE: &str = "no_consumer";
 
+/// An edit by hand.
+type Edit<'a> = &'a dyn Fn(&str) -> String;
+
 /// The commands of the kit: its code spans that are one, in order.
 fn kit_commands(kit: &str) -> Vec<String> {
     let spans = kit.split('`').skip(1).step_by(2);
@@ -286,11 +289,11 @@ fn hand_edited_files_are_named_and_never_count() {
     fleet.review(20);
     let id = fleet.row(20, "first", DEAD)["fingerprint"].as_str().unwrap().to_owned();
     let (file, patch) = (format!("reports/proposals/{id}.json"), format!("reports/proposals/{id}.patch"));
-    let edits: [(&str, &dyn Fn(&str) -> String, &str, u64); 4] = [
+    let edits: [(&str, Edit<'_>, &str, u64); 4] = [
         (
             &file,
             &|text| text.replace("\"status\": \"proposed\"", "\"status\": \"accepted\""),
-            "it says \"accepted\" where the ledger says \"proposed\"",
+            "says \"accepted\" where the ledger says \"proposed\"",
             1,
         ),
         (&file, &|text| text.replace("acme/nobody", "acme/two"), "edited by hand, or left by a killed run", 2),

@@ -346,7 +346,7 @@ impl Settling<'_> {
             self.warn(
                 &fingerprint,
                 &format!(
-                    "its file was edited by hand: it says {file:?} where the ledger says {now:?}, and the ledger counts"
+                    "its file says {file:?} where the ledger says {now:?} (edited by hand, or left by a killed run): the ledger counts"
                 ),
             );
         }

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Answer, Surroundings};
 use crate::cli::{AboutArgs, Cli, ExitCode, Failure, FileArgs, Format, ListArgs, PatchArgs, ProposalsVerb};
-use crate::history::{Decision, Unless};
+use crate::history::{Decision, ProposalFact, Unless};
 use crate::outputs::steward::{self, Answered, Refusal, Request, Shelf, Way};
 use crate::outputs::{self, text};
 use crate::settings::Settings;
@@ -111,9 +111,9 @@ impl<'a> Desk<'a> {
     }
 
     /// An answer with the warnings of the ledger.
-    fn answer(&self, shelf: &Shelf, human: impl FnOnce() -> String, json: impl FnOnce() -> String) -> Answer {
+    fn answer(&self, read: &Shelf, human: impl FnOnce() -> String, json: impl FnOnce() -> String) -> Answer {
         let mut warnings = self.warnings.clone();
-        warnings.extend(shelf.problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
+        warnings.extend(read.problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
         let text = match (self.cli.quiet, self.cli.format) {
             (true, _) => String::new(),
             (false, Format::Json) => json(),
@@ -126,17 +126,16 @@ impl<'a> Desk<'a> {
 /// `list`.
 fn list(desk: &Desk<'_>, args: &ListArgs) -> Result<Answer, Failure> {
     let shelf = desk.shelf()?;
-    let mut cards = shelf.cards().map_err(Failure::Failed)?;
-    cards.retain(|card| args.pools.is_empty() || args.pools.contains(&card.fact.pool));
-    let all = cards.len();
-    cards.retain(|card| {
-        let status = card.life.status;
-        let is_wanted = args.statuses.iter().any(|wanted| wanted == status.as_str());
-        is_wanted || (args.statuses.is_empty() && (args.all || status.is_open()))
-    });
-    let hidden = all - cards.len();
-    let state = |card: &steward::Card<'_>| steward::config_state(&desk.cli.workspace, card.fact);
-    let rows: Vec<_> = cards.into_iter().map(|card| (state(&card), card)).map(|(state, card)| (card, state)).collect();
+    let is_of_pool = |fact: &ProposalFact| args.pools.is_empty() || args.pools.contains(&fact.pool);
+    let is_wanted = |fact: &ProposalFact| {
+        let named = args.statuses.iter().any(|wanted| wanted == fact.status.as_str());
+        is_of_pool(fact) && (named || (args.statuses.is_empty() && (args.all || fact.is_open())))
+    };
+    let cards = shelf.cards(is_wanted).map_err(Failure::Failed)?;
+    let hidden = shelf.past.proposals.values().filter(|fact| is_of_pool(fact)).count() - cards.len();
+    let mut configs = steward::Configs::new(&desk.cli.workspace);
+    let rows: Vec<_> =
+        cards.into_iter().map(|card| (configs.state(card.fact), card)).map(|(state, card)| (card, state)).collect();
     Ok(desk.answer(&shelf, || steward::list(&rows, hidden), || steward::list_json(&rows, hidden)))
 }
 

@@ -342,7 +342,7 @@ fn a_landed_definition_that_moves_on_keeps_its_status_and_loses_its_way_back() {
     assert_eq!((world.status(), world.files.len()), (Status::Landed, 1), "its file stays while it is measured");
     let line =
         world.ledger().chained(&noon(23), at("2026-11-23T12:00:00Z"), &[measured(1, Status::Confirmed)]).remove(0);
-    world.text += &format!("{line}\n");
+    world.text.push_str(&(line + "\n"));
     world.run(24, Vec::new());
     assert_eq!((world.status(), world.files.len()), (Status::Confirmed, 0));
 }

@@ -84,7 +84,7 @@ fn a_bad_decision_file_is_named_with_its_reason_and_stays() {
         (&id, with("decision", "accept".into()), "unless goes with reject and defer only"),
         (&id, with("decision", "defer".into()), "a deferral needs"),
         (&id, with("colour", "red".into()), "unknown field `colour`"),
-        (&id, good(&id).to_string().replacen("{", "{\"by\":\"eve\",", 1), "duplicate field `by`"),
+        (&id, good(&id).to_string().replacen('{', "{\"by\":\"eve\",", 1), "duplicate field `by`"),
         (&id, good(&unknown).to_string(), "which is not what its name says"),
         (&id, format!("{}{}", good(&id), " ".repeat(20_000)), "at most 16384 are read"),
         (&id, "[".repeat(10_000), "is no decision"),
@@ -97,7 +97,7 @@ fn a_bad_decision_file_is_named_with_its_reason_and_stays() {
         assert!(ran.stderr.contains(&path(id)) && ran.stderr.contains(says), "{says}: {}", ran.stderr);
         assert!(ran.stderr.contains("the file was left where it is") && ran.stderr.len() < 2000, "{}", ran.stderr);
         assert_eq!(fleet.text(&path(id)), text, "nothing is lost");
-        std::fs::remove_file(fleet.root.join(path(id))).unwrap();
+        fleet.sh(&format!("rm {}", path(id)));
     }
     assert_eq!(fleet.events("decision").len(), 0);
 }

@@ -91,9 +91,10 @@ impl Shelf {
         Ok(Self { reports: reports.to_owned(), past: ledger.present(), problems })
     }
 
-    /// Every proposal by its number, ties by fingerprint.
-    pub fn cards(&self) -> Result<Vec<Card<'_>>> {
-        let mut cards = self.past.proposals.keys().map(|one| self.card(one)).collect::<Result<Vec<_>>>()?;
+    /// The proposals that are wanted, by number, ties by fingerprint. Only their files are read.
+    pub fn cards(&self, is_wanted: impl Fn(&ProposalFact) -> bool) -> Result<Vec<Card<'_>>> {
+        let wanted = self.past.proposals.values().filter(|fact| is_wanted(fact));
+        let mut cards = wanted.map(|fact| self.card(&fact.fingerprint)).collect::<Result<Vec<_>>>()?;
         cards.sort_by(|a, b| {
             a.life.number.cmp(&b.life.number).then_with(|| a.fact.fingerprint.cmp(&b.fact.fingerprint))
         });

@@ -14,7 +14,7 @@ pub use card::{Card, FileState, Shelf};
 pub use decide::{Refusal, Request, decision_fact, record, restand_file};
 pub use intake::{is_waiting, take_in};
 pub use list::{list, list_json};
-pub use patch::{ConfigState, Way, config_state, patch, patch_json};
+pub use patch::{ConfigState, Configs, Way, config_state, patch, patch_json};
 pub use show::{show, show_json};
 
 /// The instruction for a steward agent.

@@ -1,5 +1,6 @@
 //! The patch of a proposal for `git apply`, or why it is refused: what moved, and what to do about it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
@@ -49,11 +50,38 @@ impl ConfigState {
     }
 }
 
+/// The config files of a workspace, each read once.
+pub struct Configs<'a> {
+    /// The workspace.
+    workspace: &'a Path,
+    /// Path → its parsed form; `None` when it cannot be read.
+    documents: BTreeMap<String, Option<Value>>,
+}
+
+impl<'a> Configs<'a> {
+    /// Nothing is read yet.
+    pub fn new(workspace: &'a Path) -> Self {
+        Self { workspace, documents: BTreeMap::new() }
+    }
+
+    /// How the definition of a proposal stands now.
+    pub fn state(&mut self, fact: &ProposalFact) -> ConfigState {
+        let read = || config(self.workspace, &fact.path).and_then(|file| document(&file).ok());
+        match self.documents.entry(fact.path.clone()).or_insert_with(read) {
+            Some(document) => state(document, fact),
+            None => ConfigState::Unreadable,
+        }
+    }
+}
+
 /// How the definition of a proposal stands in a workspace now.
 pub fn config_state(workspace: &Path, fact: &ProposalFact) -> ConfigState {
-    let Some(file) = config(workspace, &fact.path) else { return ConfigState::Unreadable };
-    let Ok(document) = document(&file) else { return ConfigState::Unreadable };
-    let digest = subtree_digest(&document, &fact.pointer).unwrap_or_else(|| Digest::of_json(&Value::Null));
+    Configs::new(workspace).state(fact)
+}
+
+/// How the definition of a proposal stands in a parsed file.
+fn state(document: &Value, fact: &ProposalFact) -> ConfigState {
+    let digest = subtree_digest(document, &fact.pointer).unwrap_or_else(|| Digest::of_json(&Value::Null));
     if digest.as_str() == fact.subtree_digest {
         ConfigState::AsReviewed
     } else if fact.subtree_digest_after.as_deref() == Some(digest.as_str()) {
@@ -107,10 +135,10 @@ fn ensure_status(card: &Card<'_>, way: Way) -> Result<()> {
 }
 
 /// Errors unless the file is the one that the patch was made for.
-fn ensure_fits(workspace: &Path, card: &Card<'_>, patch: &Patch, way: Way) -> Result<()> {
-    let (label, path) = (card.label(), &patch.path);
+fn ensure_fits(workspace: &Path, card: &Card<'_>, fitting: &Patch, way: Way) -> Result<()> {
+    let (label, path) = (card.label(), &fitting.path);
     let file = config(workspace, path).ok_or_else(|| anyhow!("{label}: {path} is not there or cannot be read"))?;
-    if file.blob() == patch.blob {
+    if file.blob() == fitting.blob {
         return Ok(());
     }
     let pointer = &card.fact.pointer;
@@ -134,12 +162,12 @@ fn ensure_fits(workspace: &Path, card: &Card<'_>, patch: &Patch, way: Way) -> Re
         (ConfigState::AsReviewed, Way::Forward) => bail!(
             "{label}: {path} has changed outside {pointer} (blob {} instead of {}), so the patch may not apply; {again}",
             file.blob(),
-            patch.blob
+            fitting.blob
         ),
         (ConfigState::AsPredicted, Way::Back) => bail!(
             "{label}: {path} has changed outside {pointer} since the landing (blob {} instead of {}); take the change back by hand",
             file.blob(),
-            patch.blob
+            fitting.blob
         ),
         (ConfigState::Unreadable, _) => bail!("{label}: {path} cannot be read as JSONC"),
     }

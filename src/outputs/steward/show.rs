@@ -89,15 +89,15 @@ fn details(proposal: &Proposal) -> String {
     };
     let claim = proposal.expected.iter().find(|effect| effect.primary).map(effect).unwrap_or_default();
     let human = text::quote(proposal.change.human(), Place::Terminal);
-    let mut text = format!("change       {human}\nexpected     {}", text::own(&claim, Place::Terminal));
-    for condition in &proposal.conditions {
+    let mut lines =
+        vec![format!("change       {human}"), format!("expected     {}", text::own(&claim, Place::Terminal))];
+    lines.extend(proposal.conditions.iter().map(|condition| {
         let message = text::quote(&condition.message, Place::Terminal);
-        text += &format!("\ncondition    {} {}: {message}", condition.r#type, condition.status);
-    }
-    for old in &proposal.supersedes {
-        text += &format!("\nsupersedes   {}", text::name(old, Place::Terminal));
-    }
-    text
+        format!("condition    {} {}: {message}", condition.r#type, condition.status)
+    }));
+    let replaced = proposal.supersedes.iter();
+    lines.extend(replaced.map(|old| format!("supersedes   {}", text::name(old, Place::Terminal))));
+    lines.join("\n")
 }
 
 /// The same as JSON, with the whole file.
