@@ -76,6 +76,8 @@ pub struct Past {
     pub proposal_runs: BTreeMap<String, ProposalRuns>,
     /// The lives of the proposals.
     pub lives: Lives,
+    /// Fingerprint → what an earlier judgement of the very run said of the proposal, where the run is judged again.
+    pub again: BTreeMap<String, ProposalFact>,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
     /// When the run before reviewed.
@@ -277,6 +279,11 @@ impl Ledger {
         }
         for event in self.events.iter().filter(|event| event.run.as_str() <= run) {
             past.lives.take_number(event);
+        }
+        for event in self.effective().into_iter().filter(|event| event.run == run) {
+            if let Some(Fact::Proposal(proposal)) = &event.fact {
+                past.again.insert(proposal.fingerprint.clone(), (**proposal).clone());
+            }
         }
         past.settle();
         past

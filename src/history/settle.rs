@@ -78,12 +78,15 @@ pub fn settle_proposals(fresh: Vec<Proposal>, past: &Past, asks: &Asks<'_>) -> S
     }
     let mut settling =
         Settling { asks, lives: &past.lives, last_number: past.lives.last_number(), done: Settlement::default() };
-    let mut fingerprints: Vec<&String> = past.proposals.keys().chain(made.keys()).collect();
+    let mut fingerprints: Vec<&String> = past.proposals.keys().chain(made.keys()).chain(past.again.keys()).collect();
     fingerprints.sort();
     fingerprints.dedup();
     for fingerprint in fingerprints {
         let known = past.proposals.get(fingerprint).and_then(|fact| Some((fact, past.lives.get(fingerprint)?)));
-        settling.one(made.get(fingerprint), known);
+        let again = past.again.get(fingerprint).filter(|_| known.is_none());
+        if !again.is_some_and(|again| settling.landed_meanwhile(again)) {
+            settling.one(made.get(fingerprint), known);
+        }
     }
     settling.link_superseded();
     settling.done.standings = standings(past, &settling.done.facts, asks.run);
@@ -124,6 +127,19 @@ impl Settling<'_> {
             None if life.status.is_open() || life.status.is_suppressed() => self.missed(fact, life, digest.as_ref()),
             None => {}
         }
+    }
+
+    /// Whether a proposal that only an earlier judgement of this very run made has landed since; then that is settled.
+    fn landed_meanwhile(&mut self, again: &ProposalFact) -> bool {
+        let digest = (self.asks.digest)(again);
+        let was_there = again.is_open() || again.state == ProposalState::Landed;
+        let is_landed = was_there && digest.is_some() && digest == again.subtree_digest_after;
+        if is_landed {
+            let decided = self.lives.decision(&again.fingerprint).filter(|said| said.fact.revision == again.revision);
+            let status = decided.and_then(|said| said.fact.decision.status()).unwrap_or(Status::Proposed);
+            self.landed(again, &wears(status, decided.cloned()));
+        }
+        is_landed
     }
 
     /// The config holds what was predicted. What this run argues about the same is left for the next: the change has only

@@ -427,6 +427,22 @@ fn a_decision_at_the_instant_of_the_run_counts_when_that_run_is_judged_again() {
 }
 
 #[test]
+fn a_landing_is_seen_when_the_very_run_that_proposed_is_judged_again() {
+    let mut world = World::new();
+    world.run(20, vec![one(20)]);
+    world.decide("2026-11-20T12:00:00Z", decision(Decision::Accept));
+    world.digest = Some(after());
+    let settled = world.run(20, Vec::new());
+    assert_eq!((last(&settled), world.files.len()), (Some((ProposalState::Landed, Status::Landed)), 1));
+    let text = world.text.clone();
+    world.run(20, Vec::new());
+    assert_eq!(world.text, text, "the same again adds nothing");
+    let life = world.past().lives.get(&one(20).fingerprint).unwrap().clone();
+    assert_eq!((life.status, life.number, life.landing.unwrap().run), (Status::Landed, 1, noon(20)));
+    assert_eq!(world.run(21, Vec::new()).facts, []);
+}
+
+#[test]
 fn a_decision_is_no_run() {
     let mut world = World::new();
     world.run(20, vec![one(20)]);
