@@ -118,6 +118,9 @@ pub struct ReviewArgs {
     /// Exit with 10 when proposals are open
     #[arg(long)]
     pub exit_code: bool,
+    /// Take market bodies that lost more rows than `market.coverage` allows, as the new measure
+    #[arg(long)]
+    pub accept_fewer: bool,
 }
 
 /// Flags of `fetch`.

@@ -2,6 +2,7 @@
 //! (methods §11). Market values only; no own rows are needed.
 
 mod offers;
+mod unbilled;
 
 use std::collections::BTreeMap;
 
@@ -27,6 +28,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     if let (Some(lead), true) = (evidence.lead(), market_is_ready) {
         let fit = fit(evidence, lead, &params);
         judgement.findings.extend(candidates(evidence, settings, &fit));
+        judgement.findings.extend(unbilled::judge(evidence, lead, settings, &params));
         judgement.findings.extend(unrated(evidence));
         judgement.open.extend(missing_numbers(lead));
         judgement.numbers = numbers(evidence, lead, &fit);
@@ -277,15 +279,13 @@ fn standing(evidence: &PoolEvidence, candidate: &CandidateEvidence) -> String {
     let delta = |other: Option<f64>| {
         values.q.zip(other).map_or_else(|| "unknown".to_owned(), |(own, other)| format!("{:+.1}", own - other))
     };
-    let version = evidence.market.index_version.as_deref().unwrap_or("unstated");
     let imputed = if candidate.imputed.is_empty() {
         String::new()
     } else {
         format!("; not rated on {}, imputed", candidate.imputed.join(", "))
     };
     format!(
-        ": q {}{}, {} against the lead, {} against the best member, index {}, bill {}, speed {}{imputed} \
-         (Source: Artificial Analysis, https://artificialanalysis.ai, Intelligence Index v{version})",
+        ": q {}{}, {} against the lead, {} against the best member, index {}, bill {}, speed {}{imputed} ({})",
         show(values.q, Unit::Points),
         rank(evidence, values.q),
         delta(of_lead(|lead| lead.q.get())),
@@ -293,7 +293,14 @@ fn standing(evidence: &PoolEvidence, candidate: &CandidateEvidence) -> String {
         pair(candidate.index, of_lead(|lead| lead.index.get()), Unit::Points),
         pair(values.bill, of_lead(|lead| lead.bill.get()), Unit::UsdPerMtok),
         pair(values.speed, of_lead(|lead| lead.market_tps.get()), Unit::TokensPerSecond),
+        credit(evidence),
     )
+}
+
+/// Whom to credit for market numbers, and under which index they stand.
+fn credit(evidence: &PoolEvidence) -> String {
+    let version = evidence.market.index_version.as_deref().unwrap_or("unstated");
+    format!("Source: Artificial Analysis, https://artificialanalysis.ai, Intelligence Index v{version}")
 }
 
 /// The rank of a q among members and eligible candidates: ` (rank 3 of 41)`.

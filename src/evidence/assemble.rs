@@ -9,10 +9,10 @@ use super::book::{Book, ListPrice, Offer, RowView, bill_of};
 use super::cells::{CellInput, EstimateRules, OwnEvidence, estimate};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
-use super::outside::{Around, Outside, Surroundings, ask_policy, shape, takes};
+use super::outside::{Around, Outside, Surroundings, WayIn, ask_policy, shape, takes};
 use super::pool::{
     CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
-    Requirements, Successor, TierNumbers,
+    Requirements, Successor, TierNumbers, Unbilled,
 };
 use super::standing::{Rated, Standings, standings};
 use super::statistics::mix::ClassMix;
@@ -118,7 +118,8 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
         .map(|(member, own)| member_evidence(world, &input, member, ring_members, &standings, own))
         .collect();
     let members = with_speeds(world, &input.pool, ring_members, members);
-    let market = market_view(world, &input, &members, (&around, &inside, &rated), &standings);
+    let unbilled = unbilled(world, &input, ring_members, &rated);
+    let market = MarketView { unbilled, ..market_view(world, &input, &members, (&around, &inside, &rated), &standings) };
     let lead =
         input.ring.as_ref().ok().and_then(|ring| members.iter().position(|m| m.key == ring.lead().key.to_string()));
     let assigned = world.attribution.assigned(&input.pool, &world.estimates.clock, world.idle_days);
@@ -248,6 +249,11 @@ fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]
     for candidate in outside.iter().filter(|candidate| !candidate.way_in.is_incapable && candidate.bill.is_some()) {
         set.insert(candidate.id.clone(), candidate.indices.clone());
     }
+    in_order(set)
+}
+
+/// Models with their indices, by id.
+fn in_order(set: BTreeMap<String, BTreeMap<String, f64>>) -> Vec<Rated> {
     set.into_iter().map(|(id, indices)| Rated { id, indices }).collect()
 }
 
@@ -451,6 +457,39 @@ fn market_view(
         pareto: front(&of_all),
         members_pareto: front(&of_members),
         candidates,
+        unbilled: Unbilled::default(),
+    }
+}
+
+/// Rated models that could be called here and whose bill is unknown, in the set that they would stand in with one.
+fn unbilled(world: &World<'_>, input: &PoolInput<'_>, ring: &[RingMember], outside: &[&Outside<'_>]) -> Unbilled {
+    let is_choice = |way: &WayIn| !way.is_incapable && way.target.is_some();
+    let unknown: Vec<(&Outside<'_>, &(f64, String))> = outside
+        .iter()
+        .filter(|candidate| is_choice(&candidate.way_in))
+        .filter_map(|candidate| Some((*candidate, candidate.unknown_bill.as_ref()?)))
+        .collect();
+    if unknown.is_empty() {
+        return Unbilled::default();
+    }
+    let mut set: BTreeMap<String, BTreeMap<String, f64>> =
+        rated_set(world, ring, outside).into_iter().map(|rated| (rated.id, rated.indices)).collect();
+    set.extend(unknown.iter().map(|(candidate, _)| (candidate.id.clone(), candidate.indices.clone())));
+    let standings = standings(&in_order(set), &input.tier.index_mix);
+    let least_index = input.requirements.min_index;
+    let candidate = |(candidate, (least, reason)): (&Outside<'_>, &(f64, String))| {
+        let mut evidence = candidate_evidence(world, candidate, &standings, least_index);
+        evidence.fit.values.bill = Some(*least);
+        (evidence, reason.clone())
+    };
+    let q_of = |member: &RingMember| {
+        let id = model_effort(&member.key.model, &member.key.effort);
+        let q = standings.by_id.get(&id)?.q?;
+        Some((id, q))
+    };
+    Unbilled {
+        candidates: unknown.into_iter().map(candidate).collect(),
+        members_q: ring.iter().filter_map(q_of).collect(),
     }
 }
 

@@ -383,6 +383,16 @@ impl Book {
         }
     }
 
+    /// The least a model's bill may be while it is unknown: that of the lowest price in dispute, 0 where nobody states a whole one.
+    pub fn least_bill(&self, model: &ModelId, shape: TaskShape) -> f64 {
+        let disputed = match self.prices.get(model) {
+            Some(ListPrice::Disputed(opinions)) => opinions.as_slice(),
+            _ => &[],
+        };
+        let bills = disputed.iter().map(|(_, prices)| bill_of(*prices, shape).map_or(0.0, |bill| bill.usd_per_mtok));
+        bills.min_by(f64::total_cmp).unwrap_or(0.0)
+    }
+
     /// The list price of a model.
     pub fn price(&self, model: &ModelId) -> Option<&ListPrice> {
         self.prices.get(model)

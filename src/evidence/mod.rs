@@ -23,5 +23,5 @@ pub mod windows;
 pub use outside::Surroundings;
 pub use pool::{
     CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
-    Requirements, Shadow, Successor, TierNumbers,
+    Requirements, Shadow, Successor, TierNumbers, Unbilled,
 };

@@ -207,6 +207,18 @@ pub struct MarketView {
     pub pareto: Option<Pareto>,
     /// Front and picks over the members alone: the catalogue's pick of a lead.
     pub members_pareto: Option<Pareto>,
+    /// Models that could be called here and lack nothing but a bill.
+    pub unbilled: Unbilled,
+}
+
+/// Rated models that a held home offers and whose bill is unknown, in the standing they would have with one. What is unknown
+/// proves nothing against them: while one of them could fit, nothing says that the pool lacks no model.
+#[derive(Debug, Clone, Default)]
+pub struct Unbilled {
+    /// The models, each at the least bill it may have, and why its bill is unknown.
+    pub candidates: Vec<(CandidateEvidence, String)>,
+    /// `model@effort` of a member → its q in the set that holds these models too.
+    pub members_q: BTreeMap<String, f64>,
 }
 
 /// Another definition of the same pool, in another layer.

@@ -204,6 +204,17 @@ impl MarketMemory {
         Ok(())
     }
 
+    /// The same memory that holds no body against an earlier one: whatever comes next is the new measure.
+    #[must_use]
+    pub fn without_measure(&self) -> Self {
+        Self { high_water: BTreeMap::new(), ..self.clone() }
+    }
+
+    /// Lowers the most rows of a source to what the operator has taken for the new measure.
+    pub fn settle_measure(&mut self, source: &str, most: u64) {
+        self.high_water.entry(source.to_owned()).and_modify(|known| *known = most.min(*known));
+    }
+
     /// Takes an accepted snapshot in and says what happened since the last one. Rows come sorted by id.
     pub fn take(
         &mut self,

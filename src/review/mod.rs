@@ -6,6 +6,7 @@ mod consumers;
 mod gates;
 pub mod gather;
 pub mod inspect;
+mod links;
 mod looks;
 mod market;
 mod memory;
@@ -13,10 +14,10 @@ pub mod names;
 mod parallel;
 mod pools;
 mod proposals;
+mod results;
 pub mod sessions;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -40,6 +41,7 @@ use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
 use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
 use gather::{Gathered, readiness};
+use links::Links;
 use looks::PoolLooks;
 pub use memory::Memory;
 use pools::Planned;
@@ -88,6 +90,7 @@ pub fn review(
     let book = Book::build(&gathered.identity, &statements(gathered, clock.now));
     let limits = row_limits(settings);
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
+    let links = Links::new(&planned, &gathered.config, &gathered.cards);
     let (mut reports, looks) = {
         let homes = homes(settings);
         let readiness = readiness(&gathered.notes);
@@ -110,7 +113,7 @@ pub fn review(
             idle_days: settings.thresholds.sizing.idle_days,
         };
         let judge = |pool: &Planned| {
-            let evidence = assemble(&world, pools::input(pool, &planned, gathered, settings, &memory));
+            let evidence = assemble(&world, pools::input(pool, &links, gathered, settings, &memory));
             pool_report(pool, &evidence, settings)
         };
         parallel::map(&planned, judge).into_iter().unzip::<PoolReport, Vec<Look>, Vec<_>, Vec<_>>()
@@ -118,17 +121,13 @@ pub fn review(
     let looks = PoolLooks::new(&planned, looks);
     reports.extend(consumer_rows(gathered, &planned, &reports));
     let subtrees = subtrees(&planned);
-    let vendors = Arc::new(pools::vendors(gathered, settings));
-    let maker = proposals::Maker {
-        gathered,
-        settings,
-        catalogue: catalogue.as_ref(),
-        past,
-        now: clock.now,
-        subtrees: &subtrees,
-        vendors,
+    let fresh = {
+        let model_of = pools::names_of(gathered);
+        let input = pools::ring_input(gathered, settings, catalogue.as_ref(), &model_of, clock.now.timestamp_millis());
+        let rules = results::Rules::new(gathered, &planned, &input);
+        let maker = proposals::Maker { gathered, settings, past, now: clock.now, subtrees: &subtrees, rules };
+        maker.make(&mut reports)
     };
-    let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
     let fate = |known: &ProposalFact| {
         let is_landed =
