@@ -398,6 +398,11 @@ fn unrated(evidence: &PoolEvidence) -> Option<Finding> {
     found.why = Sentence::new()
         .own(format!("{} models that a held home offers have no index or no bill: ", evidence.market.unrated.len()))
         .names(&evidence.market.unrated);
+    if !evidence.market.unversioned.is_empty() {
+        let repeated = evidence.market.unversioned.iter().map(|(model, index)| format!("{model} {index:.1}"));
+        found.why = found.why.own("; OpenRouter repeats an index without version or effort, so nothing is ranked by it: ");
+        found.why = found.why.names(repeated).own(" (Source: Artificial Analysis, https://artificialanalysis.ai)");
+    }
     Some(found)
 }
 
@@ -446,8 +451,10 @@ fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence, fit: &Fit) -> Vec<cra
         if !member.imputed.is_empty() {
             index.remark = format!("imputed: {}", member.imputed.join(", "));
         }
-        if !member.market.efforts.is_empty() {
-            let known = format!("rated at {}", member.market.efforts);
+        let rated = (!member.market.efforts.is_empty()).then(|| format!("rated at {}", member.market.efforts));
+        let repeated = member.market.repeated_index;
+        let repeated = repeated.map(|index| format!("OpenRouter repeats {index:.1} without a version, not used"));
+        for known in rated.into_iter().chain(repeated) {
             index.remark = if index.remark.is_empty() { known } else { format!("{}; {known}", index.remark) };
         }
         numbers.push(index);

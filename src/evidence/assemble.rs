@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::attribution::{Attribution, SpeedMember, UNRECORDED};
 use super::book::{Book, ListPrice, Offer, RowView, bill_of};
+use super::seats::seat;
 use super::cells::{CellInput, EstimateRules, OwnEvidence, estimate};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
@@ -22,7 +23,7 @@ use crate::identity::Identity;
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{
     Effort, HomeId, Known, LookKey, LookMemory, MemberKey, ModelId, PoolId, Prices, Provenance, ProviderId, QuotaHome,
-    RouteDef, Selection, SourceId, TargetRef,
+    RouteDef, Selection, SourceId, TargetRef, Term,
 };
 
 /// What a home is, as far as evidence needs it.
@@ -34,6 +35,8 @@ pub struct HomeFacts {
     pub is_flat: bool,
     /// Cash of an hour of leading; `None` is unknown.
     pub cash_usd_per_lead_hour: Option<f64>,
+    /// How long its seat is paid ahead, if stated.
+    pub term: Option<Term>,
 }
 
 /// What all pools share.
@@ -334,6 +337,8 @@ fn market_of(world: &World<'_>, input: &PoolInput<'_>, member: &RingMember, view
         status: offer.and_then(|offer| offer.status.clone()),
         is_listed: own_list.then_some(offer.is_some()),
         efforts: if is_exact { String::new() } else { world.book.efforts_of(model) },
+        repeated_index: world.book.repeated_index(model).filter(|_| world.book.repeats_market(model) != Some(true)),
+        seat: seat(&member.target, world.homes.get(&member.target.provider).and_then(|facts| facts.term), world.now),
     }
 }
 
@@ -438,6 +443,13 @@ fn market_view(
     let seen = world.book.models().len() - known_inside;
     let unrated: Vec<String> =
         around.unrated.iter().filter(|model| !inside.contains(*model)).map(ToString::to_string).collect();
+    let with_index = |model: &&&ModelId| !inside.contains(**model);
+    let unversioned = around
+        .unrated
+        .iter()
+        .filter(with_index)
+        .filter_map(|model| Some((model.to_string(), world.book.repeated_index(model)?)))
+        .collect();
     let least = input.requirements.min_index;
     let candidates: Vec<_> =
         outside.iter().map(|candidate| candidate_evidence(world, candidate, standings, least)).collect();
@@ -453,6 +465,7 @@ fn market_view(
     MarketView {
         seen,
         unrated,
+        unversioned,
         index_version: world.market.0.clone(),
         pareto: front(&of_all),
         members_pareto: front(&of_members),

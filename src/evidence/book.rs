@@ -17,6 +17,12 @@ use crate::vocabulary::{
 use prices::Opinions;
 pub use prices::{ListPrice, PriceChange, PriceFacts};
 
+/// The index that both the market and `OpenRouter` state.
+const INTELLIGENCE: &str = "intelligence";
+
+/// Two statements of an index within 5 % of the larger are the same, as with prices.
+const INDEX_TOLERANCE: f64 = 0.05;
+
 /// What the sources state, before it is joined.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Statements<'a> {
@@ -146,6 +152,8 @@ pub struct Book {
     models: BTreeSet<ModelId>,
     /// Source, id, suggestion: what could not be matched.
     unmatched: Vec<(SourceId, String, Option<String>)>,
+    /// Model → the market's indices as `OpenRouter` repeats them, without version or effort.
+    repeats: BTreeMap<ModelId, BTreeMap<String, f64>>,
 }
 
 impl Book {
@@ -228,6 +236,9 @@ impl Book {
         if let Some(day) = offer.released {
             let known = self.released.entry(model.clone()).or_insert(day);
             *known = day.min(*known);
+        }
+        if !offer.indices.is_empty() && offer.stands_for.is_none() {
+            self.repeats.entry(model.clone()).or_insert_with(|| offer.indices.clone());
         }
         if !offer.writes_text {
             return;
@@ -434,6 +445,27 @@ impl Book {
     pub fn end_of(&self, target: &TargetRef) -> Option<&EndDate> {
         let listed = || self.listed_ends.get(&(target.provider.clone(), target.model.to_lowercase()));
         self.ends.get(&(target.provider.clone(), target.model.clone())).or_else(listed)
+    }
+
+    /// The intelligence index of a model as `OpenRouter` repeats it. It states neither version nor effort, so it is shown beside
+    /// the market's own and never used.
+    pub fn repeated_index(&self, model: &ModelId) -> Option<f64> {
+        self.repeats.get(model)?.get(INTELLIGENCE).copied()
+    }
+
+    /// Whether the repeated index of a model is that of one of its market rows; `None` when one side is not known.
+    pub fn repeats_market(&self, model: &ModelId) -> Option<bool> {
+        let repeated = self.repeated_index(model)?;
+        let rows = self.rows.get(model)?;
+        let own = rows.values().filter_map(|row| row.indices.get(INTELLIGENCE).copied());
+        let own: Vec<f64> = own.collect();
+        let is_close = |own: &f64| (own - repeated).abs() <= INDEX_TOLERANCE * own.abs().max(repeated.abs());
+        (!own.is_empty()).then(|| own.iter().any(is_close))
+    }
+
+    /// Models whose index `OpenRouter` repeats, sorted.
+    pub fn repeated(&self) -> impl Iterator<Item = &ModelId> {
+        self.repeats.keys()
     }
 
     /// What could not be matched: source, id, suggestion.

@@ -14,6 +14,7 @@ pub mod pairs;
 mod pool;
 pub mod rates;
 pub mod retire;
+pub mod seats;
 pub mod speed;
 pub mod standing;
 pub mod statistics;

@@ -10,6 +10,7 @@ use super::cells::OwnEvidence;
 use super::fit;
 use super::front::Pareto;
 use super::rates::RawRate;
+use super::seats::SeatCost;
 use super::speed::MemberSpeed;
 use super::statistics::cost::Worth;
 use super::statistics::mix::ClassMix;
@@ -116,6 +117,10 @@ pub struct MemberMarket {
     pub is_listed: Option<bool>,
     /// The market's rows of the model at other efforts, where its own effort has none or none is set.
     pub efforts: String,
+    /// Its intelligence index as `OpenRouter` repeats it, where the market has none or another: shown, never used.
+    pub repeated_index: Option<f64>,
+    /// What a call costs on its seat, where the seat's term decides that.
+    pub seat: Option<SeatCost>,
 }
 
 /// What is known of one member, in ring order.
@@ -201,6 +206,8 @@ pub struct MarketView {
     pub seen: usize,
     /// Names of models outside the pool that a held home offers and nobody rates, sorted.
     pub unrated: Vec<String>,
+    /// Those of them for which `OpenRouter` repeats an index of unknown version, with it.
+    pub unversioned: Vec<(String, f64)>,
     /// The index version of every q and index.
     pub index_version: Option<String>,
     /// Front and picks over members and rated candidates.

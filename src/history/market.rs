@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::listing::{Listing, shortened};
 use crate::verdict::Sentence;
 use crate::vocabulary::{MarketModel, RememberedPrice};
 
@@ -43,6 +44,9 @@ pub struct MarketMemory {
     pub high_water: BTreeMap<String, u64>,
     /// Model → the list price as it was used.
     pub prices: BTreeMap<String, RememberedPrice>,
+    /// What the providers of the pools listed in the last accepted catalogue.
+    #[serde(default)]
+    pub listing: Listing,
 }
 
 /// A row that is not listed any more.
@@ -182,13 +186,6 @@ impl MarketEvent {
             }
         }
     }
-}
-
-/// The first few names, and how many more.
-fn shortened(sentence: Sentence, names: &[String]) -> Sentence {
-    let shown = names.len().min(5);
-    let sentence = sentence.names(&names[..shown]);
-    if names.len() > shown { sentence.own(format!(" and {} more", names.len() - shown)) } else { sentence }
 }
 
 impl MarketMemory {

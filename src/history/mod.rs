@@ -7,6 +7,7 @@ mod compare;
 mod facts;
 mod ledger;
 mod lifecycle;
+mod listing;
 mod looks;
 mod market;
 mod settle;
@@ -19,6 +20,7 @@ pub use facts::{
 };
 pub use ledger::{Event, Ledger, Past};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
+pub use listing::{Listing, ListingChange, changes};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
 pub use settle::{Fate, Settlement, settle_proposals};
