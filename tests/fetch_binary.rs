@@ -79,12 +79,16 @@ fn of_catalogue(url: &str, more: &str) -> String {
 
 /// Front matter of one connection with a key.
 fn of_connection(url: &str) -> String {
-    format!("data: {{ provider_catalogue: data/lists }}\nconnections:\n  lab:\n    base_url: \"{url}/v1\"\n    key: TEST_KEY\n    headers: [\"X-Team: review\"]")
+    format!(
+        "data: {{ provider_catalogue: data/lists }}\nconnections:\n  lab:\n    base_url: \"{url}/v1\"\n    key: TEST_KEY\n    headers: [\"X-Team: review\"]"
+    )
 }
 
 /// Front matter of the market alone.
 fn of_market(url: &str) -> String {
-    format!("data: {{ market: data/aa }}\nfetch:\n  market_key: TEST_KEY\n  urls: {{ market: \"{url}/language/models/free\" }}")
+    format!(
+        "data: {{ market: data/aa }}\nfetch:\n  market_key: TEST_KEY\n  urls: {{ market: \"{url}/language/models/free\" }}"
+    )
 }
 
 /// A server of one answer, and what `fetch` of the catalogue makes of it.

@@ -108,11 +108,7 @@ pub fn propose(finding: &Finding, applied: &Applied, context: &ProposeContext<'_
 /// finding's.
 ///
 /// Errors: a finding without a plan, an identity that the schema does not take, a subtree that is not there.
-pub fn propose_test(
-    finding: &Finding,
-    file: &Draft,
-    context: &ProposeContext<'_>,
-) -> Result<Proposal, ChangeError> {
+pub fn propose_test(finding: &Finding, file: &Draft, context: &ProposeContext<'_>) -> Result<Proposal, ChangeError> {
     let intent = finding.intent.as_ref().ok_or_else(|| unfit("asks for no change"))?;
     let identity = identity(finding).ok_or_else(|| unfit("asks for no change"))?;
     let plan = finding.claim.as_ref().and_then(|claim| claim.test.clone()).ok_or_else(|| unfit("has no test plan"))?;

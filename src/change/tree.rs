@@ -107,7 +107,8 @@ impl Node {
     fn on_path<'a, 't>(&'a self, token: &'t str) -> impl Iterator<Item = &'a Self> + use<'a, 't> {
         let is_array = matches!(self.body, Body::Array(_));
         let index = token.parse::<usize>().ok().filter(|index| is_array && index.to_string() == token);
-        let is_it = move |slot: &&Slot| if is_array { index.is_some() && slot.origin == index } else { slot.key == token };
+        let is_it =
+            move |slot: &&Slot| if is_array { index.is_some() && slot.origin == index } else { slot.key == token };
         self.slots().iter().filter(is_it).map(|slot| &slot.node)
     }
 

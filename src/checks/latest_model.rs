@@ -400,7 +400,8 @@ fn unrated(evidence: &PoolEvidence) -> Option<Finding> {
         .names(&evidence.market.unrated);
     if !evidence.market.unversioned.is_empty() {
         let repeated = evidence.market.unversioned.iter().map(|(model, index)| format!("{model} {index:.1}"));
-        found.why = found.why.own("; OpenRouter repeats an index without version or effort, so nothing is ranked by it: ");
+        found.why =
+            found.why.own("; OpenRouter repeats an index without version or effort, so nothing is ranked by it: ");
         found.why = found.why.names(repeated).own(" (Source: Artificial Analysis, https://artificialanalysis.ai)");
     }
     Some(found)

@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 
 use super::attribution::{Attribution, SpeedMember, UNRECORDED};
 use super::book::{Book, ListPrice, Offer, RowView, bill_of};
-use super::seats::seat;
 use super::cells::{CellInput, EstimateRules, OwnEvidence, estimate};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
@@ -15,6 +14,7 @@ use super::pool::{
     CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
     Requirements, Successor, TierNumbers, Unbilled,
 };
+use super::seats::seat;
 use super::standing::{Rated, Standings, standings};
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::severity;
@@ -122,7 +122,8 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
         .collect();
     let members = with_speeds(world, &input.pool, ring_members, members);
     let unbilled = unbilled(world, &input, ring_members, &rated);
-    let market = MarketView { unbilled, ..market_view(world, &input, &members, (&around, &inside, &rated), &standings) };
+    let market =
+        MarketView { unbilled, ..market_view(world, &input, &members, (&around, &inside, &rated), &standings) };
     let lead =
         input.ring.as_ref().ok().and_then(|ring| members.iter().position(|m| m.key == ring.lead().key.to_string()));
     let assigned = world.attribution.assigned(&input.pool, &world.estimates.clock, world.idle_days);

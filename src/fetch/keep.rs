@@ -43,7 +43,12 @@ pub(super) struct Sidecar {
 
 impl Sidecar {
     /// The sidecar of an answer.
-    pub(super) fn of(answer: &Answer, now: DateTime<Utc>, rows: u64, (high_water, accepted_fewer): (u64, bool)) -> Self {
+    pub(super) fn of(
+        answer: &Answer,
+        now: DateTime<Utc>,
+        rows: u64,
+        (high_water, accepted_fewer): (u64, bool),
+    ) -> Self {
         Self {
             fetched_at: Some(now),
             digest: Some(Digest::of(&answer.body).to_string()),

@@ -149,12 +149,7 @@ fn shadow(shadow: &Shadow) -> (Place, String) {
 }
 
 /// Who names a pool, and where.
-fn consumers(
-    links: &Links<'_>,
-    id: &PoolId,
-    all: &[Planned],
-    config: &FleetConfig,
-) -> Vec<(String, Option<Place>)> {
+fn consumers(links: &Links<'_>, id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<(String, Option<Place>)> {
     let place = |name: &str| {
         let consumer = config.consumers.iter().find(|consumer| consumer.id == name);
         let stated = consumer.filter(|consumer| consumer.target != ConsumerTarget::Fallback);

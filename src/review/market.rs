@@ -173,7 +173,9 @@ impl Reading<'_> {
             SourceState::NotConfigured => None,
             _ => {
                 let path = settings.data.market.as_deref();
-                self.believes(SourceId::Market.as_str(), path, note.used).err().map(|reason| format!("{reason}; {WAY_OUT}"))
+                self.believes(SourceId::Market.as_str(), path, note.used)
+                    .err()
+                    .map(|reason| format!("{reason}; {WAY_OUT}"))
             }
         };
         let mut events = Vec::new();

@@ -207,12 +207,7 @@ fn failed_categories(gathered: &Gathered) -> Option<String> {
 
 /// Attempts of a pool in the last two days, and how many of them its lead answered. A row without a recorded effort counts for
 /// every member of its model, so that no lead is called silent for want of a record.
-fn lead_attempts(
-    ring: &ResolvedRing,
-    links: &Links<'_>,
-    gathered: &Gathered,
-    memory: &Memory,
-) -> Option<(u64, u64)> {
+fn lead_attempts(ring: &ResolvedRing, links: &Links<'_>, gathered: &Gathered, memory: &Memory) -> Option<(u64, u64)> {
     if gathered.cards.is_empty() {
         return None;
     }

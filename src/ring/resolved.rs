@@ -89,7 +89,10 @@ impl<'a> RingInput<'a> {
 
     /// The same input under another definition of some pools; `None` takes a pool away.
     #[must_use]
-    pub fn amended<'b>(&'b self, changed: impl IntoIterator<Item = (&'b PoolId, Option<&'b RouteDef>)>) -> RingInput<'b> {
+    pub fn amended<'b>(
+        &'b self,
+        changed: impl IntoIterator<Item = (&'b PoolId, Option<&'b RouteDef>)>,
+    ) -> RingInput<'b> {
         let mut routes: BTreeMap<&'b PoolId, &'b RouteDef> = self.routes.clone();
         for (pool, route) in changed {
             match route {

@@ -97,9 +97,10 @@ fn by_seat(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> 
     let times = |requests: f64| format!("{requests} premium requests a call");
     let was = |before: Option<f64>| before.map_or_else(String::new, |before| format!(" ({before} before 2026-06-01)"));
     let (code, text) = match seat {
-        SeatCost::Requests { now, before } => {
-            ("seat_requests", format!(": its seat counts {}{}; bills are list prices of tokens", times(now), was(before)))
-        }
+        SeatCost::Requests { now, before } => (
+            "seat_requests",
+            format!(": its seat counts {}{}; bills are list prices of tokens", times(now), was(before)),
+        ),
         SeatCost::Unstated { annual, before } => {
             let tokens = match member.bill.get() {
                 Some(bill) => format!("pays tokens (bill {} at list price)", Unit::UsdPerMtok.show(bill)),

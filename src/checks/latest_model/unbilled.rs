@@ -36,7 +36,9 @@ pub(super) fn judge(
         }
     }
     let found = best.into_values();
-    found.map(|(judged, (candidate, reason))| unknown(evidence, settings, judged, candidate, (reason, q_of(lead)))).collect()
+    found
+        .map(|(judged, (candidate, reason))| unknown(evidence, settings, judged, candidate, (reason, q_of(lead))))
+        .collect()
 }
 
 /// One model that could fit.
