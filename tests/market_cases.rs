@@ -447,7 +447,7 @@ mod case {
                 .all(|row| row.provider.as_str() == "github-copilot")
         );
         let reviewed = |term: &str| {
-            let catalogue = std::fs::read(file(&handed.data, "api-2026-09-30")).unwrap();
+            let catalogue = std::fs::read(file(&handed.data, "api-2026-05-21")).unwrap();
             let scene = Scene::new(&format!("i23-{}", term.len()))
                 .pool("work", &["github-copilot/claude-opus-4.6", "github-copilot/gpt-5.4"])
                 .terms(term)

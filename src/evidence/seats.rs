@@ -57,8 +57,8 @@ pub enum SeatCost {
     },
     /// The seat's term is not stated: tokens on a monthly one, requests on an annual one.
     Unstated {
-        /// Requests of one call on an annual seat; `None` is not stated.
-        annual: Option<f64>,
+        /// Requests of one call on an annual seat.
+        annual: f64,
         /// The same before the change.
         before: Option<f64>,
     },
@@ -79,7 +79,7 @@ pub fn seat(target: &TargetRef, term: Option<Term>, now: DateTime<Utc>) -> Optio
         Some(Term::Annual) if is_before => annual_before.map(|now| SeatCost::Requests { now, before: None }),
         Some(Term::Annual) => annual.map(|now| SeatCost::Requests { now, before: annual_before }),
         None if is_before => paid.or(annual_before).map(|now| SeatCost::Requests { now, before: None }),
-        None => Some(SeatCost::Unstated { annual, before: annual_before }),
+        None => annual.map(|annual| SeatCost::Unstated { annual, before: annual_before }),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(opus(Some(Term::Monthly), "2026-06-02"), None);
         let annual = Some(SeatCost::Requests { now: 27.0, before: Some(3.0) });
         assert_eq!(opus(Some(Term::Annual), "2026-06-02"), annual);
-        let both = Some(SeatCost::Unstated { annual: Some(27.0), before: Some(3.0) });
+        let both = Some(SeatCost::Unstated { annual: 27.0, before: Some(3.0) });
         assert_eq!(opus(None, "2026-06-01"), both);
         assert_eq!(opus(None, "2026-05-31"), Some(SeatCost::Requests { now: 3.0, before: None }));
     }

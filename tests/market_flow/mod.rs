@@ -261,11 +261,16 @@ fn one_day_later_the_same_end_is_neither_proposed_nor_opened_twice() {
 }
 
 /// Whether a text shows a number of the market: an index, a standing, a speed of the market, or a distance between standings.
+/// The version of an index is none, and neither is the index line of a patch.
 fn shows_market_numbers(text: &str) -> bool {
     let words = ["index", "standing q", "market speed", "nearest miss", "hull gap", "q against"];
-    text.lines().filter(|line| !line.trim_start().starts_with("index ")).any(|line| {
-        let line = line.to_lowercase();
-        words.iter().any(|word| line.split(word).skip(1).any(|rest| rest.chars().take(40).any(|c| c.is_ascii_digit())))
+    let is_number = |rest: &str| {
+        let is_blob = rest.len() > 41 && rest.chars().skip(1).take(40).all(|c| c.is_ascii_hexdigit());
+        !is_blob && rest.chars().take(40).any(|c| c.is_ascii_digit())
+    };
+    text.lines().any(|line| {
+        let line = line.to_lowercase().replace("index version", "");
+        words.iter().any(|word| line.split(word).skip(1).any(is_number))
     })
 }
 

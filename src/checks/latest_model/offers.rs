@@ -106,7 +106,7 @@ fn by_seat(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> 
                 Some(bill) => format!("pays tokens (bill {} at list price)", Unit::UsdPerMtok.show(bill)),
                 None => "pays tokens (list price unknown)".to_owned(),
             };
-            let annual = annual.map_or_else(|| "premium requests at a multiplier nobody states".to_owned(), times);
+            let annual = times(annual);
             let text = format!(
                 ": the term of its seat is not stated: a monthly one {tokens}, an annual one counts {annual}{}; cost not assessable",
                 was(before)
@@ -117,7 +117,8 @@ fn by_seat(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> 
     let mut found = note(evidence, member, code, &[]);
     found.why = found.why.own(format!("{text} (GitHub Docs, CC-BY-4.0)"));
     if code == "cost_not_assessable" {
-        found.todo = Sentence::from("state homes.<id>.term of its home: monthly or annual");
+        let home = member.key.rsplit_once('#').map_or("its home", |(_, home)| home);
+        found.todo = Sentence::new().own("write whether the seat is monthly or annual: homes.").name(home).own(".term");
     }
     Some(found)
 }
