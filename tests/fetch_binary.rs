@@ -3,35 +3,55 @@
 
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test that cannot set its scene has failed")]
 
-#[path = "scene/binary.rs"]
-mod binary;
 mod fetch_support;
-mod scene;
+#[path = "fetch_support/proxy.rs"]
+mod proxy;
 
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use binary::Ran;
-use fetch_support::{Length, Proxy, Reply, Server};
-use scene::Scene;
+use fetch_support::{Length, Reply, Server};
+use proxy::Proxy;
 use serde_json::{Value, json};
 
 /// The key no output may hold.
 const SECRET: &str = "sk-very-secret-0123456789";
 
+/// A workspace of a test, below the target folder.
+struct Scene {
+    /// Its folder.
+    root: PathBuf,
+}
+
+/// What one run left behind.
+#[derive(Debug)]
+struct Ran {
+    /// Exit code; `None` when a signal ended it.
+    code: Option<i32>,
+    /// stdout.
+    stdout: String,
+    /// stderr.
+    stderr: String,
+}
+
 /// A workspace whose instruction file holds some front matter.
 fn workspace(name: &str, front_matter: &str) -> Scene {
-    let scene = Scene::new(name);
-    std::fs::write(scene.root.join("review.md"), format!("---\n{front_matter}\n---\nWords.\n")).unwrap();
-    scene
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fetch_binary").join(name);
+    let _gone = std::fs::remove_dir_all(&root);
+    std::fs::create_dir_all(&root).unwrap();
+    std::fs::write(root.join("review.md"), format!("---\n{front_matter}\n---\nWords.\n")).unwrap();
+    Scene { root }
 }
 
 /// Runs `fetch` with variables; neither the streams nor a file may hold the key.
 fn fetch(scene: &Scene, flags: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut args = vec!["fetch", "--instructions", "review.md"];
     args.extend(flags);
-    let mut command = scene.command(&args);
-    command.env("TEST_KEY", SECRET).envs(variables.iter().copied());
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pool-review"));
+    command.current_dir(&scene.root).args(args).env_clear().env("TZ", "UTC").env("TEST_KEY", SECRET);
+    command.envs(variables.iter().copied()).stdin(Stdio::null());
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     let ran = Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };

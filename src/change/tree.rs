@@ -115,13 +115,13 @@ impl Node {
     /// A copy of the way to the container at the end of a path, and of that container: whole, or only those of its members that
     /// are taken out. What is not copied stands in as [`Body::Elsewhere`].
     pub(super) fn reached(&self, path: &[String], taken: Option<&BTreeSet<String>>) -> Self {
-        let Some((token, rest)) = path.split_first() else {
+        let Some((first, rest)) = path.split_first() else {
             let Some(taken) = taken else { return self.clone() };
             return self.copied(|slot| taken.contains(&slot.key).then(|| slot.node.clone()));
         };
-        let index = token.parse::<usize>().ok();
+        let index = first.parse::<usize>().ok();
         let is_array = matches!(self.body, Body::Array(_));
-        let is_it = |slot: &Slot| if is_array { slot.origin == index } else { slot.key == *token };
+        let is_it = |slot: &Slot| if is_array { slot.origin == index } else { slot.key == *first };
         let mut copy = self.copied(|slot| is_it(slot).then(|| slot.node.reached(rest, taken)));
         if let Body::Object(slots) = &mut copy.body {
             slots.retain(is_it);

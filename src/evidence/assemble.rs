@@ -9,7 +9,7 @@ use super::book::{Book, ListPrice, Offer, RowView, bill_of};
 use super::cells::{CellInput, EstimateRules, OwnEvidence, estimate};
 use super::fit;
 use super::front::{Pareto, Point, pareto};
-use super::outside::{Around, Outside, Surroundings, WayIn, ask_policy, shape, takes};
+use super::outside::{Around, Outside, Surroundings, ask_policy, shape, takes};
 use super::pool::{
     CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
     Requirements, Successor, TierNumbers, Unbilled,
@@ -18,6 +18,7 @@ use super::seats::seat;
 use super::standing::{Rated, Standings, standings};
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::severity;
+use super::unbilled::unbilled;
 use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
 use crate::identity::Identity;
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingMember, Rule};
@@ -163,7 +164,7 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
 }
 
 /// `model@effort`.
-fn model_effort(model: &ModelId, effort: &Effort) -> String {
+pub(super) fn model_effort(model: &ModelId, effort: &Effort) -> String {
     format!("{model}@{effort}")
 }
 
@@ -243,7 +244,7 @@ fn dropped_variants(world: &World<'_>, input: &PoolInput<'_>) -> BTreeMap<String
 }
 
 /// The set that standings are relative to: members and capable candidates with an index and a bill.
-fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]) -> Vec<Rated> {
+pub(super) fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]) -> Vec<Rated> {
     let mut set: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for member in members {
         if let Some(view) = world.book.row(&member.key.model, &member.key.effort) {
@@ -257,7 +258,7 @@ fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]
 }
 
 /// Models with their indices, by id.
-fn in_order(set: BTreeMap<String, BTreeMap<String, f64>>) -> Vec<Rated> {
+pub(super) fn in_order(set: BTreeMap<String, BTreeMap<String, f64>>) -> Vec<Rated> {
     set.into_iter().map(|(id, indices)| Rated { id, indices }).collect()
 }
 
@@ -475,45 +476,13 @@ fn market_view(
     }
 }
 
-/// Rated models that could be called here and whose bill is unknown, in the set that they would stand in with one.
-fn unbilled(world: &World<'_>, input: &PoolInput<'_>, ring: &[RingMember], outside: &[&Outside<'_>]) -> Unbilled {
-    let is_choice = |way: &WayIn| !way.is_incapable && way.target.is_some();
-    let unknown: Vec<(&Outside<'_>, &(f64, String))> = outside
-        .iter()
-        .filter(|candidate| is_choice(&candidate.way_in))
-        .filter_map(|candidate| Some((*candidate, candidate.unknown_bill.as_ref()?)))
-        .collect();
-    if unknown.is_empty() {
-        return Unbilled::default();
-    }
-    let mut set: BTreeMap<String, BTreeMap<String, f64>> =
-        rated_set(world, ring, outside).into_iter().map(|rated| (rated.id, rated.indices)).collect();
-    set.extend(unknown.iter().map(|(candidate, _)| (candidate.id.clone(), candidate.indices.clone())));
-    let standings = standings(&in_order(set), &input.tier.index_mix);
-    let least_index = input.requirements.min_index;
-    let candidate = |(candidate, (least, reason)): (&Outside<'_>, &(f64, String))| {
-        let mut evidence = candidate_evidence(world, candidate, &standings, least_index);
-        evidence.fit.values.bill = Some(*least);
-        (evidence, reason.clone())
-    };
-    let q_of = |member: &RingMember| {
-        let id = model_effort(&member.key.model, &member.key.effort);
-        let q = standings.by_id.get(&id)?.q?;
-        Some((id, q))
-    };
-    Unbilled {
-        candidates: unknown.into_iter().map(candidate).collect(),
-        members_q: ring.iter().filter_map(q_of).collect(),
-    }
-}
-
 /// Market values as a point of the front, if rated.
 fn point(values: &fit::MarketValues) -> Option<Point> {
     Some(Point { id: values.id.clone(), bill: values.bill?, q: values.q?, imputed: values.imputed })
 }
 
 /// A candidate with its standing and age.
-fn candidate_evidence(
+pub(super) fn candidate_evidence(
     world: &World<'_>,
     candidate: &Outside<'_>,
     standings: &Standings,

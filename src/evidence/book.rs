@@ -2,6 +2,7 @@
 //! opinion, release and end dates, and who offers what.
 
 mod prices;
+mod repeats;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,12 +17,6 @@ use crate::vocabulary::{
 };
 use prices::Opinions;
 pub use prices::{ListPrice, PriceChange, PriceFacts};
-
-/// The index that both the market and `OpenRouter` state.
-const INTELLIGENCE: &str = "intelligence";
-
-/// Two statements of an index within 5 % of the larger are the same, as with prices.
-const INDEX_TOLERANCE: f64 = 0.05;
 
 /// What the sources state, before it is joined.
 #[derive(Debug, Clone, Copy, Default)]
@@ -445,27 +440,6 @@ impl Book {
     pub fn end_of(&self, target: &TargetRef) -> Option<&EndDate> {
         let listed = || self.listed_ends.get(&(target.provider.clone(), target.model.to_lowercase()));
         self.ends.get(&(target.provider.clone(), target.model.clone())).or_else(listed)
-    }
-
-    /// The intelligence index of a model as `OpenRouter` repeats it. It states neither version nor effort, so it is shown beside
-    /// the market's own and never used.
-    pub fn repeated_index(&self, model: &ModelId) -> Option<f64> {
-        self.repeats.get(model)?.get(INTELLIGENCE).copied()
-    }
-
-    /// Whether the repeated index of a model is that of one of its market rows; `None` when one side is not known.
-    pub fn repeats_market(&self, model: &ModelId) -> Option<bool> {
-        let repeated = self.repeated_index(model)?;
-        let rows = self.rows.get(model)?;
-        let own = rows.values().filter_map(|row| row.indices.get(INTELLIGENCE).copied());
-        let own: Vec<f64> = own.collect();
-        let is_close = |own: &f64| (own - repeated).abs() <= INDEX_TOLERANCE * own.abs().max(repeated.abs());
-        (!own.is_empty()).then(|| own.iter().any(is_close))
-    }
-
-    /// Models whose index `OpenRouter` repeats, sorted.
-    pub fn repeated(&self) -> impl Iterator<Item = &ModelId> {
-        self.repeats.keys()
     }
 
     /// What could not be matched: source, id, suggestion.

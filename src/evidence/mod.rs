@@ -18,6 +18,7 @@ pub mod seats;
 pub mod speed;
 pub mod standing;
 pub mod statistics;
+mod unbilled;
 pub mod weights;
 pub mod windows;
 

@@ -14,6 +14,7 @@ pub mod names;
 mod parallel;
 mod pools;
 mod proposals;
+mod remarks;
 mod results;
 pub mod sessions;
 
@@ -34,13 +35,12 @@ use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
-    Fate, Listing, ListingChange, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, changes, compare,
-    settle_proposals,
+    Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
-use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
-use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState, TargetRef};
+use crate::verdict::{Counts, PoolReport, Report, Subject, Verdict};
+use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
 use gather::{Gathered, readiness};
 use links::Links;
 use looks::PoolLooks;
@@ -145,12 +145,12 @@ pub fn review(
     settlement.seen = SeenNow { looks: looks.facts(gathered, &planned, &memory, clock.now), subtrees };
     let mut report = report(gathered, settings, clock, reports, &settlement);
     report.unmatched = unmatched(&book, &attribution);
-    report.remarks = remarks(settings, &planned);
+    report.remarks = remarks::remarks(settings, &planned);
     report.remarks.extend(gathered.market_events.iter().map(MarketEvent::sentence));
-    report.remarks.extend(price_remarks(&book));
-    report.remarks.extend(index_remark(&book));
-    let listing = listing(gathered, &planned);
-    report.remarks.extend(listing_remarks(&gathered.memory.listing, &listing, &book));
+    report.remarks.extend(remarks::price_remarks(&book));
+    report.remarks.extend(remarks::index_remark(&book));
+    let listing = remarks::listing(gathered, &planned);
+    report.remarks.extend(remarks::listing_remarks(&gathered.memory.listing, &listing, &book));
     compare(&mut report, past);
     let models = book.models().iter().map(ToString::to_string).collect();
     let market = MarketMemory { prices: book.remembered_prices().clone(), listing, ..gathered.memory.clone() };
@@ -169,55 +169,6 @@ fn statements(gathered: &Gathered, now: DateTime<Utc>) -> Statements<'_> {
         earlier_prices: Some(&gathered.memory.prices),
         at: Some(now),
     }
-}
-
-/// Copies of a provider's price that are not what the provider itself asks, in one line.
-fn price_remarks(book: &Book) -> Option<Sentence> {
-    let (first, count) = (book.deviations().first()?, book.deviations().len());
-    let text = format!("{count} copies of an offer's price differ from the provider's own, which is used: ");
-    Some(Sentence::new().own(text).name(first).own(if count > 1 { " and others" } else { "" }))
-}
-
-/// How the indices that `OpenRouter` repeats stand to the market's own, in one line.
-fn index_remark(book: &Book) -> Option<Sentence> {
-    let held = book.repeated().filter_map(|model| Some((model, book.repeats_market(model)?)));
-    let (same, other): (Vec<_>, Vec<_>) = held.partition(|(_, is_same)| *is_same);
-    let first = other.first().map(|(model, _)| model.to_string());
-    let text = format!(
-        "OpenRouter repeats the index of {} rated models without version or effort: {} as the market has it, {} otherwise; only the market's own is used",
-        same.len() + other.len(),
-        same.len(),
-        other.len()
-    );
-    let said = Sentence::new().own(text);
-    let said = match first {
-        Some(model) => said.own(", first ").name(&model),
-        None => said,
-    };
-    (!same.is_empty() || !other.is_empty()).then_some(said)
-}
-
-/// What the providers of the pools offer for text; what an earlier run knew while the catalogue may not be used.
-fn listing(gathered: &Gathered, planned: &[Planned]) -> Listing {
-    if gathered.offers.is_empty() {
-        return gathered.memory.listing.clone();
-    }
-    let members = planned.iter().filter_map(|pool| pool.ring.as_ref().ok()).flat_map(|ring| ring.members());
-    let providers: BTreeSet<&ProviderId> = members.map(|member| &member.target.provider).collect();
-    let mut listing = Listing::new();
-    for offer in gathered.offers.iter().filter(|offer| offer.writes_text && providers.contains(&offer.provider)) {
-        listing.entry(offer.provider.to_string()).or_default().insert(offer.id.clone());
-    }
-    listing
-}
-
-/// What came and went in the lists of the pools' providers, one line per provider.
-fn listing_remarks(before: &Listing, now: &Listing, book: &Book) -> Vec<Sentence> {
-    let end_of = |provider: &str, id: &str| {
-        let target = TargetRef { provider: ProviderId::new(provider), model: id.to_owned(), variant: None };
-        book.end_of(&target).map(|end| end.date)
-    };
-    changes(before, now, end_of).iter().map(ListingChange::sentence).collect()
 }
 
 /// The catalogue, if it may be used.
@@ -374,20 +325,4 @@ fn unmatched(book: &Book, attribution: &Attribution) -> Vec<(String, String, Opt
     let market = book.unmatched().iter().map(|(source, id, near)| (source.to_string(), id.clone(), near.clone()));
     let own = attribution.unmatched().iter().map(|id| ("sessions".to_owned(), id.clone(), None));
     market.chain(own).collect()
-}
-
-/// Remarks on the whole run: rules that apply to no pool, pools without a tier.
-fn remarks(settings: &Settings, planned: &[Planned]) -> Vec<Sentence> {
-    let ids: Vec<&PoolId> = planned.iter().map(|pool| &pool.route.id).collect();
-    let idle = settings.unmatched_rules(ids.iter().copied());
-    let idle = idle.into_iter().map(|rule| {
-        Sentence::new()
-            .own(format!("the rule at {}:{} applies to no pool: ", settings.path, rule.line))
-            .name(&rule.pattern)
-    });
-    let assumed: Vec<&PoolId> =
-        planned.iter().filter(|pool| pool.tier.1 && !pool.is_single).map(|pool| &pool.route.id).collect();
-    let assumed = (!assumed.is_empty())
-        .then(|| Sentence::new().own("no tier is set, so the numbers of workhorse are used: ").names(assumed));
-    idle.chain(assumed).collect()
 }
