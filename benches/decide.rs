@@ -179,7 +179,7 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
         .homes
         .iter()
         .flat_map(|(id, home)| {
-            let facts = HomeFacts { home: id.clone(), is_flat: false, cash_usd_per_lead_hour: None };
+            let facts = HomeFacts { home: id.clone(), is_flat: false, cash_usd_per_lead_hour: None, term: None };
             home.providers.iter().map(move |provider| (provider.clone(), facts.clone()))
         })
         .collect();

@@ -133,6 +133,9 @@ pub struct ReviewArgs {
     /// Look at the tracker (`issues.repository`) and file, update and close issues there; without it nothing is sent
     #[arg(long)]
     pub file_issues: bool,
+    /// Take market bodies that lost more rows than `market.coverage` allows, as the new measure
+    #[arg(long)]
+    pub accept_fewer: bool,
 }
 
 /// Flags of `fetch`.

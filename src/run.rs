@@ -292,7 +292,8 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let Audit { cli, args, settings, store, around } = *audit;
     let (file, warning) = outputs::read_market(store)?;
     let remembered = file.before(&clock.run_id()).clone();
-    let mut gathered = gather(&cli.workspace, settings, config, &remembered, clock.now);
+    let known = if args.accept_fewer { remembered.without_measure() } else { remembered.clone() };
+    let mut gathered = gather(&cli.workspace, settings, config, &known, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());

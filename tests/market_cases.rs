@@ -3,8 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its scene has failed")]
 
+#[path = "scene/binary.rs"]
+mod binary;
 mod common;
+mod market_flow;
 mod market_support;
+mod scene;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +60,7 @@ cases! {
     an_effort_takes_its_own_row is "MK-I17";
     two_index_versions_are_never_ranked_together is "MK-I18";
     the_retired_path_is_never_called is "MK-I21";
-    a_copilot_id_is_another_offer_of_one_model_without_a_multiplier is "MK-I23";
+    a_copilot_id_is_another_offer_and_its_seat_decides_what_a_call_costs is "MK-I23";
     every_shape_of_a_models_list_is_read is "MK-I24";
     rows_are_new_by_id_not_by_slug is "MK-E01";
     a_re_based_index_is_one_line_and_no_flood is "MK-E02";
@@ -423,7 +427,7 @@ mod case {
         assert_eq!(reviewed.market.rows, memory.rows);
     }
 
-    pub(super) fn a_copilot_id_is_another_offer_of_one_model_without_a_multiplier(handed: &Handed) {
+    pub(super) fn a_copilot_id_is_another_offer_and_its_seat_decides_what_a_call_costs(handed: &Handed) {
         let dotted = handed.identity.offer(&ProviderId::new("github-copilot"), "claude-opus-4.6");
         let dashed = handed.identity.offer(&ProviderId::new("anthropic"), "claude-opus-4-6");
         assert!(dotted.model().is_some() && dotted.model() == dashed.model());
@@ -442,6 +446,28 @@ mod case {
                 .filter(|row| row.key.starts_with("github_copilot/"))
                 .all(|row| row.provider.as_str() == "github-copilot")
         );
+        let reviewed = |term: &str| {
+            let catalogue = std::fs::read(file(&handed.data, "api-2026-05-21")).unwrap();
+            let scene = Scene::new(&format!("i23-{}", term.len()))
+                .pool("work", &["github-copilot/claude-opus-4.6", "github-copilot/gpt-5.4"])
+                .terms(term)
+                .body("catalogues", "api.json", catalogue, "2026-06-02T11:00:00Z");
+            scene.review(at("2026-06-02T12:00:00Z"))
+        };
+        let unstated = reviewed("");
+        let found = findings(&unstated, "work", "cost_not_assessable");
+        let said = found.iter().map(|found| found.why.plain()).find(|said| said.contains("opus")).unwrap();
+        for words in ["monthly one pays tokens", "annual one counts 27 premium requests", "3 before 2026-06-01"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+        assert!(found.iter().all(|found| found.verdict.is_none() && found.intent.is_none()));
+        let annual = reviewed(", term: annual");
+        assert_eq!(findings(&annual, "work", "cost_not_assessable").len(), 0);
+        assert!(
+            findings(&annual, "work", "seat_requests").iter().any(|found| found.why.plain().contains("27 premium"))
+        );
+        let monthly = codes(&reviewed(", term: monthly"), "work").join(" ");
+        assert!(!monthly.contains("seat_requests") && !monthly.contains("cost_not_assessable"), "{monthly}");
     }
 
     pub(super) fn every_shape_of_a_models_list_is_read(_: &Handed) {
@@ -765,6 +791,33 @@ mod case {
         let reviewed = scene.review(now());
         assert_eq!(findings(&reviewed, "undated", "unknown_member").len(), 1, "{:?}", codes(&reviewed, "undated"));
         assert!(reviewed.report.proposals.is_empty());
+        the_difference_is_told_for_the_providers_of_the_pools(handed);
+    }
+
+    /// The run after a catalogue of May has given way to that of September.
+    fn the_difference_is_told_for_the_providers_of_the_pools(handed: &Handed) {
+        let body = |name: &str| std::fs::read(file(&handed.data, name)).unwrap();
+        let scene = Scene::new("e07-runs")
+            .pool("work", &["anthropic/claude-opus-4-7", "deepseek/deepseek-v4-pro"])
+            .body("catalogues", "api.json", body("api-2026-05-21"), "2026-05-21T11:00:00Z")
+            .body("retirement_list", "list.json", body("retirements.json"), "2026-05-21T11:00:00Z");
+        let first = scene.review(at("2026-05-21T12:00:00Z"));
+        let scene = scene.body("catalogues", "api.json", body("api-2026-09-30"), "2026-09-30T11:00:00Z").body(
+            "retirement_list",
+            "list.json",
+            body("retirements.json"),
+            "2026-09-30T11:00:00Z",
+        );
+        let second = scene.review_with(&first.market, at("2026-09-30T12:00:00Z"));
+        let remarks: Vec<String> = second.report.remarks.iter().map(pool_review::verdict::Sentence::plain).collect();
+        let told: Vec<&String> = remarks.iter().filter(|remark| remark.starts_with("catalogue of")).collect();
+        assert_eq!(told.len(), 2, "the pools' providers and no other of the 225: {told:?}");
+        let anthropic = told.iter().find(|remark| remark.contains("anthropic")).unwrap();
+        assert!(anthropic.contains("7 more, 14 fewer") && anthropic.contains("with an end date"), "{anthropic}");
+        for undated in ["claude-3-5-haiku-latest", "claude-opus-4-0", "claude-opus-4-1", "claude-sonnet-4-0"] {
+            let confirm = anthropic.split("no retirement date, confirm").nth(1).unwrap();
+            assert!(confirm.contains(undated), "{undated}: {anthropic}");
+        }
     }
 
     pub(super) fn an_expiration_date_warns_its_own_offer(handed: &Handed) {
@@ -793,6 +846,13 @@ mod case {
                 "{pool}: the date of one offer says nothing of another"
             );
         }
+        // One day later the same end is the same finding, and what it asks for has the same fingerprint: one issue, not two.
+        let tomorrow = scene.review(at("2026-05-14T10:00:00Z"));
+        let fingerprints = |reviewed: &pool_review::review::Reviewed| -> Vec<String> {
+            reviewed.report.proposals.iter().map(|proposal| proposal.fingerprint.clone()).collect()
+        };
+        assert_eq!(findings(&tomorrow, "grok", "retirement_due").len(), 1);
+        assert_eq!(fingerprints(&tomorrow), fingerprints(&reviewed));
     }
 
     pub(super) fn every_offer_has_its_own_end_date(handed: &Handed) {

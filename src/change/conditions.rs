@@ -195,7 +195,9 @@ impl Facts<'_> {
             (Some(measured), Some(limit)) => {
                 let (value, bound) = (measured.unit.show(measured.value), measured.unit.show(limit.value));
                 let (what, op, setting) = (measured.what, limit.op.as_str(), limit.setting);
-                Answer::new(Some(true), "LimitCrossed", format!("{what} {value}, limit {op} {bound} ({setting})"))
+                let credit = credit(self.finding);
+                let message = format!("{what} {value}, limit {op} {bound} ({setting}){credit}");
+                Answer::new(Some(true), "LimitCrossed", message)
             }
             _ => Answer::new(Some(true), "FactHolds", format!("{} holds at first sight", self.finding.code)),
         }
@@ -248,4 +250,11 @@ impl Facts<'_> {
             (None, _) => format!("{id} of unknown age{limit}"),
         }
     }
+}
+
+/// Whom a finding's own sentence credits for numbers of the market; its number goes nowhere without it.
+fn credit(finding: &Finding) -> String {
+    let said = finding.why.plain();
+    let credit = said.split_once("(Source: ").and_then(|(_, rest)| rest.split_once(')'));
+    credit.map_or_else(String::new, |(credit, _)| format!(" (Source: {credit})"))
 }

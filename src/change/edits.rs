@@ -175,7 +175,7 @@ fn fault(pointer: &str, reason: &'static str) -> ChangeError {
 }
 
 /// The pointer of the container.
-fn head(pointer: &str) -> &str {
+pub(super) fn head(pointer: &str) -> &str {
     pointer.rsplit_once('/').map_or("", |(head, _)| head)
 }
 

@@ -156,7 +156,8 @@ impl Writer<'_> {
         let mut at = 0;
         for (slot, stays) in slots.iter().zip(&stays) {
             if let Some(origin) = slot.origin.filter(|_| *stays) {
-                at = row.iter().position(|place| *place == Place::Stays(origin)).map_or(at, |at| at + 1);
+                let place = row[at..].iter().position(|place| *place == Place::Stays(origin));
+                at = place.map_or(at, |place| at + place + 1);
                 continue;
             }
             if gaps.len() == 1 {
@@ -235,7 +236,13 @@ impl Writer<'_> {
 
 /// The original members of a container, each staying or leaving its place.
 fn row(pieces: &[Piece], slots: &[Slot], stays: &[bool]) -> Vec<Place> {
-    let place = |(index, piece): (usize, &Piece)| match slots.iter().position(|slot| slot.origin == Some(index)) {
+    let mut places: Vec<Option<usize>> = vec![None; pieces.len()];
+    for (at, slot) in slots.iter().enumerate() {
+        if let Some(place) = slot.origin.and_then(|origin| places.get_mut(origin)) {
+            place.get_or_insert(at);
+        }
+    }
+    let place = |(index, piece): (usize, &Piece)| match places[index] {
         Some(at) if stays[at] => Place::Stays(index),
         Some(_) => Place::Left(String::new()),
         None => Place::Left(own_lines(&piece.pre)),
@@ -246,6 +253,9 @@ fn row(pieces: &[Piece], slots: &[Slot], stays: &[bool]) -> Vec<Place> {
 /// Which members stay while the others move: as many as possible, the earlier originals where there is a choice.
 fn staying(slots: &[Slot]) -> Vec<bool> {
     let origins: Vec<Option<usize>> = slots.iter().map(|slot| slot.origin).collect();
+    if origins.iter().flatten().is_sorted_by(|a, b| a < b) {
+        return origins.iter().map(Option::is_some).collect();
+    }
     let mut runs = vec![0; origins.len()];
     for at in (0..origins.len()).rev() {
         let later = (at + 1..origins.len()).filter(|&next| origins[next] > origins[at]);

@@ -3,6 +3,7 @@
 
 mod conditions;
 mod diff;
+mod draft;
 mod edits;
 mod error;
 mod evidence;
@@ -15,6 +16,7 @@ mod tree;
 mod trivia;
 
 pub use conditions::{Answer, Question};
+pub use draft::Draft;
 pub use error::ChangeError;
 pub use ops::apply_ops;
 pub use propose::{Identity, METHODS, ProposeContext, identity, propose, propose_test};
@@ -22,18 +24,18 @@ pub use propose::{Identity, METHODS, ProposeContext, identity, propose, propose_
 use serde_json::Value;
 
 use crate::verdict::{Edit, Patch};
-use crate::vocabulary::ConfigFile;
+use crate::vocabulary::{ConfigFile, Digest};
 
 /// A change of one file, worked out and checked: the operations and the patch lead to the same document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Applied {
-    /// The file before the change.
-    pub text_before: String,
+    /// SHA-256 of the file before the change.
+    pub digest_before: Digest,
     /// The file after the change.
     pub text: String,
-    /// The parsed file before it.
+    /// The parsed file before it, as far as the change reaches.
     pub document_before: Value,
-    /// The parsed file after it.
+    /// The parsed file after it, as far as the change reaches.
     pub document_after: Value,
     /// `test` operations on every value relied on, then the edits, in sequence.
     pub ops: Vec<Value>,
@@ -46,7 +48,7 @@ pub struct Applied {
 }
 
 /// Works a change out: what `edits` make of `file`. Their pointers all speak of the file as it stands, whatever the
-/// edits before them did.
+/// edits before them did. Whoever changes one file often reads it once, as a [`Draft`].
 ///
 /// The text keeps every comment, blank line, indent, line end and trailing comma it need not touch. A comment on the line
 /// of a member goes where the member goes; a comment on a line of its own stays where it stands.
@@ -54,34 +56,10 @@ pub struct Applied {
 /// Errors: a file that is not JSONC, a path git could not take unquoted, a pointer that leads nowhere or to one of two
 /// equal keys, an edit of something that an earlier one took away, a change without effect.
 pub fn apply(file: &ConfigFile, edits: &[Edit]) -> Result<Applied, ChangeError> {
-    let mut tree = tree::parse(&file.path, &file.text)?;
-    let document_before = tree.to_value();
-    let script = edits::run(&mut tree, &document_before, edits)?;
-    let text = layout::render(&file.text, &tree);
-    let document_after = tree::parse(&file.path, &text)?.to_value();
-    let ops = script.ops();
-    let rollback_ops = script.rollback(&document_before, &tree)?;
-    leads_to(&document_before, &ops, &document_after)?;
-    leads_to(&document_after, &rollback_ops, &document_before)?;
-    if document_before == document_after {
-        return Err(ChangeError::NoEffect);
-    }
-    let patch = diff::patch(&file.path, &file.text, &text)?;
-    let rollback_patch = diff::patch(&file.path, &text, &file.text)?;
-    let text_before = file.text.clone();
-    Ok(Applied { text_before, text, document_before, document_after, ops, rollback_ops, patch, rollback_patch })
+    Draft::read(file)?.apply(edits, "")
 }
 
 /// The parsed form of a file, comments and layout left out.
 pub fn document(file: &ConfigFile) -> Result<Value, ChangeError> {
     Ok(tree::parse(&file.path, &file.text)?.to_value())
-}
-
-/// Holds the operations against the text: both must lead to one document.
-fn leads_to(from: &Value, ops: &[Value], to: &Value) -> Result<(), ChangeError> {
-    match apply_ops(from, ops) {
-        Ok(reached) if reached == *to => Ok(()),
-        Ok(_) => Err(ChangeError::Mismatch("operations and patch lead to different documents".to_owned())),
-        Err(why) => Err(ChangeError::Mismatch(why.to_string())),
-    }
 }

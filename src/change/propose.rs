@@ -9,12 +9,12 @@ use super::conditions::{Answer, Facts, Question, conditions};
 use super::evidence::evidence;
 use super::terms::{Family, bar, effects};
 use super::text::{cut, cut_key, visible};
-use super::{Applied, ChangeError};
+use super::{Applied, ChangeError, Draft};
 use crate::verdict::{
     BarTerm, Baseline, Change, Condition, ConfigChange, ConfigRef, Effect, Finding, Intent, PolicyRef, Proposal,
     ProposalKind, Reviewer, Rollback, TestPlan, Trigger, Verdict, Verification, axis, content_digest, fingerprint,
 };
-use crate::vocabulary::{ConfigFile, Digest, SourceNote, subtree_digest};
+use crate::vocabulary::{Digest, SourceNote, subtree_digest};
 
 /// The method's version; a change of it starts looks again.
 pub const METHODS: &str = "pool-review.methods/1";
@@ -38,7 +38,7 @@ pub struct ProposeContext<'a> {
     pub expires: DateTime<Utc>,
     /// Version of the program.
     pub reviewer_version: &'a str,
-    /// Digest of the policy. Whoever fills this in has rebuilt the ring from [`Applied::document_after`] under it and met
+    /// Digest of the policy. Whoever fills this in has rebuilt the rings that [`Applied::document_after`] reaches under it and met
     /// no violation (methods §16.2).
     pub policy_digest: &'a str,
     /// Commit of the config, where it is known.
@@ -99,21 +99,16 @@ pub fn propose(finding: &Finding, applied: &Applied, context: &ProposeContext<'_
         verdict: Verdict::Misaligned,
         config,
         title,
-        file: Digest::of(applied.text_before.as_bytes()),
+        file: applied.digest_before.clone(),
     };
     Ok(assemble(finding, intent, identity, parts, context))
 }
 
-/// The proposal of a controlled test: nothing in the config changes. `file` is the file that holds the pool, `document` its
-/// parsed form. The verdict is the finding's.
+/// The proposal of a controlled test: nothing in the config changes. `file` is the file that holds the pool. The verdict is the
+/// finding's.
 ///
 /// Errors: a finding without a plan, an identity that the schema does not take, a subtree that is not there.
-pub fn propose_test(
-    finding: &Finding,
-    file: &ConfigFile,
-    document: &Value,
-    context: &ProposeContext<'_>,
-) -> Result<Proposal, ChangeError> {
+pub fn propose_test(finding: &Finding, file: &Draft, context: &ProposeContext<'_>) -> Result<Proposal, ChangeError> {
     let intent = finding.intent.as_ref().ok_or_else(|| unfit("asks for no change"))?;
     let identity = identity(finding).ok_or_else(|| unfit("asks for no change"))?;
     let plan = finding.claim.as_ref().and_then(|claim| claim.test.clone()).ok_or_else(|| unfit("has no test plan"))?;
@@ -121,12 +116,12 @@ pub fn propose_test(
     if !is_pool(finding.pool.as_str()) || context.terms.iter().any(|term| !term.pass) {
         return Err(unfit("the pool's id is not one the proposal's schema takes, or a bar is not met"));
     }
-    let subtree = subtree_digest(document, &intent.pointer)
+    let subtree = subtree_digest(file.document(), &intent.pointer)
         .ok_or_else(|| ChangeError::Pointer { pointer: intent.pointer.clone(), reason: "is no subtree of the file" })?;
     let config = ConfigRef {
         path: file.path.clone(),
         commit: context.commit.map(str::to_owned),
-        blob: file.blob(),
+        blob: file.blob.clone(),
         pointer: intent.pointer.clone(),
         subtree_digest: subtree.to_string(),
         subtree_digest_after: None,
@@ -139,7 +134,7 @@ pub fn propose_test(
         verdict,
         title: title(finding, intent, &identity),
         config,
-        file: Digest::of(file.text.as_bytes()),
+        file: file.digest.clone(),
     };
     Ok(assemble(finding, intent, identity, parts, context))
 }

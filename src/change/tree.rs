@@ -1,6 +1,7 @@
 //! A JSONC document as a tree that remembers where each part stood in the text, so that edits can be told from what
 //! they leave alone.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use jsonc_parser::ast;
@@ -32,6 +33,8 @@ pub(super) enum Body {
     Array(Vec<Slot>),
     /// Properties.
     Object(Vec<Slot>),
+    /// A value of the text that no edit reaches and that was not copied.
+    Elsewhere,
 }
 
 /// A member of a container.
@@ -59,7 +62,7 @@ impl Node {
     /// The members of a container; none of anything else.
     pub(super) fn slots(&self) -> &[Slot] {
         match &self.body {
-            Body::Whole(_) => &[],
+            Body::Whole(_) | Body::Elsewhere => &[],
             Body::Array(slots) | Body::Object(slots) => slots,
         }
     }
@@ -67,20 +70,82 @@ impl Node {
     /// The members of a container, to be changed.
     pub(super) fn slots_mut(&mut self) -> Option<&mut Vec<Slot>> {
         match &mut self.body {
-            Body::Whole(_) => None,
+            Body::Whole(_) | Body::Elsewhere => None,
             Body::Array(slots) | Body::Object(slots) => Some(slots),
         }
     }
 
-    /// The value as plain JSON. Of two equal keys the last one counts, as for the router.
+    /// The value as plain JSON. Of two equal keys the last one counts, as for the router. Members that were not copied are left
+    /// out of an object and stand as null in an array.
     pub(super) fn to_value(&self) -> Value {
         match &self.body {
             Body::Whole(value) => value.clone(),
+            Body::Elsewhere => Value::Null,
             Body::Array(slots) => slots.iter().map(|slot| slot.node.to_value()).collect(),
             Body::Object(slots) => {
-                Value::Object(slots.iter().map(|slot| (slot.key.clone(), slot.node.to_value())).collect::<Map<_, _>>())
+                let copied = slots.iter().filter(|slot| !matches!(slot.node.body, Body::Elsewhere));
+                Value::Object(copied.map(|slot| (slot.key.clone(), slot.node.to_value())).collect::<Map<_, _>>())
             }
         }
+    }
+
+    /// Whether no key stands twice.
+    pub(super) fn has_unique_keys(&self) -> bool {
+        let keys: BTreeSet<&str> = self.slots().iter().map(|slot| slot.key.as_str()).collect();
+        matches!(self.body, Body::Object(_)) && keys.len() == self.slots().len()
+    }
+
+    /// The value at the end of a path of keys and indices; `None` where it leads nowhere or to one of two equal keys.
+    pub(super) fn below(&self, path: &[String]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, token| {
+            let mut found = node.on_path(token);
+            found.next().filter(|_| found.next().is_none())
+        })
+    }
+
+    /// The members that a token of a pointer may mean.
+    fn on_path<'a, 't>(&'a self, token: &'t str) -> impl Iterator<Item = &'a Self> + use<'a, 't> {
+        let is_array = matches!(self.body, Body::Array(_));
+        let index = token.parse::<usize>().ok().filter(|index| is_array && index.to_string() == token);
+        let is_it =
+            move |slot: &&Slot| if is_array { index.is_some() && slot.origin == index } else { slot.key == token };
+        self.slots().iter().filter(is_it).map(|slot| &slot.node)
+    }
+
+    /// A copy of the way to the container at the end of a path, and of that container: whole, or only those of its members that
+    /// are taken out. What is not copied stands in as [`Body::Elsewhere`].
+    pub(super) fn reached(&self, path: &[String], taken: Option<&BTreeSet<String>>) -> Self {
+        let Some((first, rest)) = path.split_first() else {
+            let Some(taken) = taken else { return self.clone() };
+            return self.copied(|slot| taken.contains(&slot.key).then(|| slot.node.clone()));
+        };
+        let index = first.parse::<usize>().ok();
+        let is_array = matches!(self.body, Body::Array(_));
+        let is_it = |slot: &Slot| if is_array { slot.origin == index } else { slot.key == *first };
+        let mut copy = self.copied(|slot| is_it(slot).then(|| slot.node.reached(rest, taken)));
+        if let Body::Object(slots) = &mut copy.body {
+            slots.retain(is_it);
+        }
+        copy
+    }
+
+    /// A copy that holds those members which are given back, each other one standing in for itself.
+    fn copied(&self, member: impl Fn(&Slot) -> Option<Self>) -> Self {
+        let slot = |slot: &Slot| {
+            let node = member(slot).unwrap_or_else(|| Self {
+                span: slot.node.span.clone(),
+                members: Vec::new(),
+                body: Body::Elsewhere,
+                is_touched: false,
+            });
+            Slot { origin: slot.origin, key: slot.key.clone(), node }
+        };
+        let body = match &self.body {
+            Body::Array(slots) => Body::Array(slots.iter().map(slot).collect()),
+            Body::Object(slots) => Body::Object(slots.iter().map(slot).collect()),
+            other => other.clone(),
+        };
+        Self { span: self.span.clone(), members: self.members.clone(), body, is_touched: false }
     }
 }
 

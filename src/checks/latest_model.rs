@@ -2,6 +2,7 @@
 //! (methods §11). Market values only; no own rows are needed.
 
 mod offers;
+mod unbilled;
 
 use std::collections::BTreeMap;
 
@@ -27,6 +28,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     if let (Some(lead), true) = (evidence.lead(), market_is_ready) {
         let fit = fit(evidence, lead, &params);
         judgement.findings.extend(candidates(evidence, settings, &fit));
+        judgement.findings.extend(unbilled::judge(evidence, lead, settings, &params));
         judgement.findings.extend(unrated(evidence));
         judgement.open.extend(missing_numbers(lead));
         judgement.numbers = numbers(evidence, lead, &fit);
@@ -277,15 +279,13 @@ fn standing(evidence: &PoolEvidence, candidate: &CandidateEvidence) -> String {
     let delta = |other: Option<f64>| {
         values.q.zip(other).map_or_else(|| "unknown".to_owned(), |(own, other)| format!("{:+.1}", own - other))
     };
-    let version = evidence.market.index_version.as_deref().unwrap_or("unstated");
     let imputed = if candidate.imputed.is_empty() {
         String::new()
     } else {
         format!("; not rated on {}, imputed", candidate.imputed.join(", "))
     };
     format!(
-        ": q {}{}, {} against the lead, {} against the best member, index {}, bill {}, speed {}{imputed} \
-         (Source: Artificial Analysis, https://artificialanalysis.ai, Intelligence Index v{version})",
+        ": q {}{}, {} against the lead, {} against the best member, index {}, bill {}, speed {}{imputed} ({})",
         show(values.q, Unit::Points),
         rank(evidence, values.q),
         delta(of_lead(|lead| lead.q.get())),
@@ -293,7 +293,14 @@ fn standing(evidence: &PoolEvidence, candidate: &CandidateEvidence) -> String {
         pair(candidate.index, of_lead(|lead| lead.index.get()), Unit::Points),
         pair(values.bill, of_lead(|lead| lead.bill.get()), Unit::UsdPerMtok),
         pair(values.speed, of_lead(|lead| lead.market_tps.get()), Unit::TokensPerSecond),
+        credit(evidence),
     )
+}
+
+/// Whom to credit for market numbers, and under which index they stand.
+fn credit(evidence: &PoolEvidence) -> String {
+    let version = evidence.market.index_version.as_deref().unwrap_or("unstated");
+    format!("Source: Artificial Analysis, https://artificialanalysis.ai, Intelligence Index v{version}")
 }
 
 /// The rank of a q among members and eligible candidates: ` (rank 3 of 41)`.
@@ -391,6 +398,12 @@ fn unrated(evidence: &PoolEvidence) -> Option<Finding> {
     found.why = Sentence::new()
         .own(format!("{} models that a held home offers have no index or no bill: ", evidence.market.unrated.len()))
         .names(&evidence.market.unrated);
+    if !evidence.market.unversioned.is_empty() {
+        let repeated = evidence.market.unversioned.iter().map(|(model, index)| format!("{model} {index:.1}"));
+        found.why =
+            found.why.own("; OpenRouter repeats an index without version or effort, so nothing is ranked by it: ");
+        found.why = found.why.names(repeated).own(" (Source: Artificial Analysis, https://artificialanalysis.ai)");
+    }
     Some(found)
 }
 
@@ -439,8 +452,10 @@ fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence, fit: &Fit) -> Vec<cra
         if !member.imputed.is_empty() {
             index.remark = format!("imputed: {}", member.imputed.join(", "));
         }
-        if !member.market.efforts.is_empty() {
-            let known = format!("rated at {}", member.market.efforts);
+        let rated = (!member.market.efforts.is_empty()).then(|| format!("rated at {}", member.market.efforts));
+        let repeated = member.market.repeated_index;
+        let repeated = repeated.map(|index| format!("OpenRouter repeats {index:.1} without a version, not used"));
+        for known in rated.into_iter().chain(repeated) {
             index.remark = if index.remark.is_empty() { known } else { format!("{}; {known}", index.remark) };
         }
         numbers.push(index);

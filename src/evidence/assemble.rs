@@ -12,18 +12,20 @@ use super::front::{Pareto, Point, pareto};
 use super::outside::{Around, Outside, Surroundings, ask_policy, shape, takes};
 use super::pool::{
     CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
-    Requirements, Successor, TierNumbers,
+    Requirements, Successor, TierNumbers, Unbilled,
 };
+use super::seats::seat;
 use super::standing::{Rated, Standings, standings};
 use super::statistics::calibration::Correction;
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::severity;
+use super::unbilled::unbilled;
 use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
 use crate::identity::Identity;
 use crate::ring::{Catalogue, PoolPolicy, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{
     Effort, HomeId, Known, LookKey, LookMemory, MemberKey, ModelId, PoolId, Prices, Provenance, ProviderId, QuotaHome,
-    RouteDef, Selection, SourceId, TargetRef,
+    RouteDef, Selection, SourceId, TargetRef, Term,
 };
 
 /// What a home is, as far as evidence needs it.
@@ -35,6 +37,8 @@ pub struct HomeFacts {
     pub is_flat: bool,
     /// Cash of an hour of leading; `None` is unknown.
     pub cash_usd_per_lead_hour: Option<f64>,
+    /// How long its seat is paid ahead, if stated.
+    pub term: Option<Term>,
 }
 
 /// What all pools share.
@@ -121,7 +125,9 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
         .map(|(member, own)| member_evidence(world, &input, member, ring_members, &standings, own))
         .collect();
     let members = with_speeds(world, &input.pool, ring_members, members);
-    let market = market_view(world, &input, &members, (&around, &inside, &rated), &standings);
+    let unbilled = unbilled(world, &input, ring_members, &rated);
+    let market =
+        MarketView { unbilled, ..market_view(world, &input, &members, (&around, &inside, &rated), &standings) };
     let lead =
         input.ring.as_ref().ok().and_then(|ring| members.iter().position(|m| m.key == ring.lead().key.to_string()));
     let assigned = world.attribution.assigned(&input.pool, &world.estimates.clock, world.idle_days);
@@ -162,7 +168,7 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
 }
 
 /// `model@effort`.
-fn model_effort(model: &ModelId, effort: &Effort) -> String {
+pub(super) fn model_effort(model: &ModelId, effort: &Effort) -> String {
     format!("{model}@{effort}")
 }
 
@@ -242,7 +248,7 @@ fn dropped_variants(world: &World<'_>, input: &PoolInput<'_>) -> BTreeMap<String
 }
 
 /// The set that standings are relative to: members and capable candidates with an index and a bill.
-fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]) -> Vec<Rated> {
+pub(super) fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]) -> Vec<Rated> {
     let mut set: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     for member in members {
         if let Some(view) = world.book.row(&member.key.model, &member.key.effort) {
@@ -252,6 +258,11 @@ fn rated_set(world: &World<'_>, members: &[RingMember], outside: &[&Outside<'_>]
     for candidate in outside.iter().filter(|candidate| !candidate.way_in.is_incapable && candidate.bill.is_some()) {
         set.insert(candidate.id.clone(), candidate.indices.clone());
     }
+    in_order(set)
+}
+
+/// Models with their indices, by id.
+pub(super) fn in_order(set: BTreeMap<String, BTreeMap<String, f64>>) -> Vec<Rated> {
     set.into_iter().map(|(id, indices)| Rated { id, indices }).collect()
 }
 
@@ -332,6 +343,8 @@ fn market_of(world: &World<'_>, input: &PoolInput<'_>, member: &RingMember, view
         status: offer.and_then(|offer| offer.status.clone()),
         is_listed: own_list.then_some(offer.is_some()),
         efforts: if is_exact { String::new() } else { world.book.efforts_of(model) },
+        repeated_index: world.book.repeated_index(model).filter(|_| world.book.repeats_market(model) != Some(true)),
+        seat: seat(&member.target, world.homes.get(&member.target.provider).and_then(|facts| facts.term), world.now),
     }
 }
 
@@ -436,6 +449,13 @@ fn market_view(
     let seen = world.book.models().len() - known_inside;
     let unrated: Vec<String> =
         around.unrated.iter().filter(|model| !inside.contains(*model)).map(ToString::to_string).collect();
+    let with_index = |model: &&&ModelId| !inside.contains(**model);
+    let unversioned = around
+        .unrated
+        .iter()
+        .filter(with_index)
+        .filter_map(|model| Some((model.to_string(), world.book.repeated_index(model)?)))
+        .collect();
     let least = input.requirements.min_index;
     let candidates: Vec<_> =
         outside.iter().map(|candidate| candidate_evidence(world, candidate, standings, least)).collect();
@@ -451,10 +471,12 @@ fn market_view(
     MarketView {
         seen,
         unrated,
+        unversioned,
         index_version: world.market.0.clone(),
         pareto: front(&of_all),
         members_pareto: front(&of_members),
         candidates,
+        unbilled: Unbilled::default(),
     }
 }
 
@@ -464,7 +486,7 @@ fn point(values: &fit::MarketValues) -> Option<Point> {
 }
 
 /// A candidate with its standing and age.
-fn candidate_evidence(
+pub(super) fn candidate_evidence(
     world: &World<'_>,
     candidate: &Outside<'_>,
     standings: &Standings,

@@ -2,6 +2,7 @@
 //! opinion, release and end dates, and who offers what.
 
 mod prices;
+mod repeats;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,6 +147,8 @@ pub struct Book {
     models: BTreeSet<ModelId>,
     /// Source, id, suggestion: what could not be matched.
     unmatched: Vec<(SourceId, String, Option<String>)>,
+    /// Model → the market's indices as `OpenRouter` repeats them, without version or effort.
+    repeats: BTreeMap<ModelId, BTreeMap<String, f64>>,
 }
 
 impl Book {
@@ -228,6 +231,9 @@ impl Book {
         if let Some(day) = offer.released {
             let known = self.released.entry(model.clone()).or_insert(day);
             *known = day.min(*known);
+        }
+        if !offer.indices.is_empty() && offer.stands_for.is_none() {
+            self.repeats.entry(model.clone()).or_insert_with(|| offer.indices.clone());
         }
         if !offer.writes_text {
             return;
@@ -381,6 +387,16 @@ impl Book {
                 bill_of(*prices, shape).ok_or_else(|| "the list price lacks input or output".to_owned())
             }
         }
+    }
+
+    /// The least a model's bill may be while it is unknown: that of the lowest price in dispute, 0 where nobody states a whole one.
+    pub fn least_bill(&self, model: &ModelId, shape: TaskShape) -> f64 {
+        let disputed = match self.prices.get(model) {
+            Some(ListPrice::Disputed(opinions)) => opinions.as_slice(),
+            _ => &[],
+        };
+        let bills = disputed.iter().map(|(_, prices)| bill_of(*prices, shape).map_or(0.0, |bill| bill.usd_per_mtok));
+        bills.min_by(f64::total_cmp).unwrap_or(0.0)
     }
 
     /// The list price of a model.

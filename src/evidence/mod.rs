@@ -15,14 +15,16 @@ pub mod pairs;
 mod pool;
 pub mod rates;
 pub mod retire;
+pub mod seats;
 pub mod speed;
 pub mod standing;
 pub mod statistics;
+mod unbilled;
 pub mod weights;
 pub mod windows;
 
 pub use outside::Surroundings;
 pub use pool::{
     CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
-    Requirements, Shadow, Successor, TierNumbers,
+    Requirements, Shadow, Successor, TierNumbers, Unbilled,
 };

@@ -39,13 +39,17 @@ fn around<'a>(world: &World<'a>, input: &PoolInput<'_>) -> Around<'a> {
     let outside: Vec<Outside<'a>> = rated
         .filter_map(|(model, effort, row)| {
             let way_in = way_in(world, input, model, effort)?;
-            let bill = world.book.bill(model, shape).ok().map(|bill| bill.usd_per_mtok);
+            let (bill, unknown_bill) = match world.book.bill(model, shape) {
+                Ok(bill) => (Some(bill.usd_per_mtok), None),
+                Err(reason) => (None, Some((world.book.least_bill(model, shape), reason))),
+            };
             let is_outside = exceeds(&input.requirements, bill, row.output_tps, row.first_answer_s);
             Some(Outside {
                 id: format!("{model}@{effort}"),
                 model,
                 indices: &row.indices,
                 bill,
+                unknown_bill,
                 speed: row.output_tps,
                 way_in: WayIn { is_incapable: way_in.is_incapable || is_outside, ..way_in },
             })
@@ -81,6 +85,8 @@ pub(super) struct Outside<'a> {
     pub(super) indices: &'a BTreeMap<String, f64>,
     /// Its bill, if known.
     pub(super) bill: Option<f64>,
+    /// While its bill is unknown: the least it may be, and why it is unknown.
+    pub(super) unknown_bill: Option<(f64, String)>,
     /// Its market speed.
     pub(super) speed: Option<f64>,
     /// How it could be called here.

@@ -10,6 +10,7 @@ use super::cells::OwnEvidence;
 use super::fit;
 use super::front::Pareto;
 use super::rates::RawRate;
+use super::seats::SeatCost;
 use super::speed::MemberSpeed;
 use super::statistics::calibration::Correction;
 use super::statistics::cost::Worth;
@@ -117,6 +118,10 @@ pub struct MemberMarket {
     pub is_listed: Option<bool>,
     /// The market's rows of the model at other efforts, where its own effort has none or none is set.
     pub efforts: String,
+    /// Its intelligence index as `OpenRouter` repeats it, where the market has none or another: shown, never used.
+    pub repeated_index: Option<f64>,
+    /// What a call costs on its seat, where the seat's term decides that.
+    pub seat: Option<SeatCost>,
 }
 
 /// What is known of one member, in ring order.
@@ -202,12 +207,26 @@ pub struct MarketView {
     pub seen: usize,
     /// Names of models outside the pool that a held home offers and nobody rates, sorted.
     pub unrated: Vec<String>,
+    /// Those of them for which `OpenRouter` repeats an index of unknown version, with it.
+    pub unversioned: Vec<(String, f64)>,
     /// The index version of every q and index.
     pub index_version: Option<String>,
     /// Front and picks over members and rated candidates.
     pub pareto: Option<Pareto>,
     /// Front and picks over the members alone: the catalogue's pick of a lead.
     pub members_pareto: Option<Pareto>,
+    /// Models that could be called here and lack nothing but a bill.
+    pub unbilled: Unbilled,
+}
+
+/// Rated models that a held home offers and whose bill is unknown, in the standing they would have with one. What is unknown
+/// proves nothing against them: while one of them could fit, nothing says that the pool lacks no model.
+#[derive(Debug, Clone, Default)]
+pub struct Unbilled {
+    /// The models, each at the least bill it may have, and why its bill is unknown.
+    pub candidates: Vec<(CandidateEvidence, String)>,
+    /// `model@effort` of a member → its q in the set that holds these models too.
+    pub members_q: BTreeMap<String, f64>,
 }
 
 /// Another definition of the same pool, in another layer.

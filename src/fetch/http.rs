@@ -145,7 +145,10 @@ impl<'a> Client<'a> {
         } else if let Some(day) = validators.and_then(|known| known.last_modified.as_ref()) {
             request = request.header("if-modified-since", day);
         }
-        request.call().map_err(|error| Trouble::Passing(format!("{}: {}", shown(url), kind(&error)), None))
+        request.call().map_err(|error| {
+            let reason = format!("{}: {}", shown(url), kind(&error));
+            if is_untrusted(&error) { Trouble::Lasting(reason) } else { Trouble::Passing(reason, None) }
+        })
     }
 
     /// An agent for an address: no redirects of its own, time limits, the proxy of the environment.
@@ -257,14 +260,24 @@ pub(super) fn shown(url: &str) -> String {
     url.split(['?', '#']).next().unwrap_or_default().to_owned()
 }
 
+/// Whether the other side could not show who it is: asking again does not help.
+fn is_untrusted(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => true,
+        // The handshake runs inside reading and writing, so its errors come wrapped in those.
+        ureq::Error::Io(error) => error.kind() == std::io::ErrorKind::InvalidData,
+        _ => false,
+    }
+}
+
 /// What went wrong on the way, in a few words of our own.
 fn kind(error: &ureq::Error) -> String {
     match error {
+        _ if is_untrusted(error) => "no trusted connection".to_owned(),
         ureq::Error::Timeout(_) => "took too long".to_owned(),
         ureq::Error::HostNotFound => "the host is not known".to_owned(),
         ureq::Error::ConnectionFailed => "no connection".to_owned(),
         ureq::Error::Io(error) => error.kind().to_string(),
-        ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => "no trusted connection".to_owned(),
         _ => "the answer is no sound HTTP".to_owned(),
     }
 }

@@ -36,18 +36,27 @@ pub(super) struct Sidecar {
     /// The most rows it ever had.
     #[serde(default)]
     pub(super) high_water: Option<u64>,
+    /// Whether a body with fewer rows was once taken on purpose: then `high_water` counts from there, for reviews too.
+    #[serde(default)]
+    pub(super) accepted_fewer: bool,
 }
 
 impl Sidecar {
     /// The sidecar of an answer.
-    pub(super) fn of(answer: &Answer, now: DateTime<Utc>, rows: u64, high_water: Option<u64>) -> Self {
+    pub(super) fn of(
+        answer: &Answer,
+        now: DateTime<Utc>,
+        rows: u64,
+        (high_water, accepted_fewer): (u64, bool),
+    ) -> Self {
         Self {
             fetched_at: Some(now),
             digest: Some(Digest::of(&answer.body).to_string()),
             etag: answer.etag.clone(),
             last_modified: answer.last_modified.clone(),
             rows: Some(rows),
-            high_water,
+            high_water: Some(high_water),
+            accepted_fewer,
         }
     }
 }
@@ -77,7 +86,8 @@ pub(super) fn read(path: &Path) -> Option<Kept> {
     let sidecar = if is_own {
         sidecar
     } else {
-        Sidecar { rows: sidecar.rows, high_water: sidecar.high_water, ..Sidecar::default() }
+        let Sidecar { rows, high_water, accepted_fewer, .. } = sidecar;
+        Sidecar { rows, high_water, accepted_fewer, ..Sidecar::default() }
     };
     Some(Kept { sidecar })
 }

@@ -146,8 +146,10 @@ impl Run<'_> {
             let share = self.settings.market.coverage * 100.0;
             return Err(format!("not accepted: {rows} of {most} rows, below {share:.0} % (--accept-fewer takes it)"));
         }
-        let high_water = Some(if self.accept_fewer { rows } else { rows.max(most) });
-        let sidecar = Sidecar::of(&answer, now, rows, high_water);
+        let is_taken_on_purpose = self.accept_fewer && is_short;
+        let was_taken = kept.is_some_and(|kept| kept.sidecar.accepted_fewer);
+        let high_water = if is_taken_on_purpose { rows } else { rows.max(most) };
+        let sidecar = Sidecar::of(&answer, now, rows, (high_water, is_taken_on_purpose || was_taken));
         keep::write(path, &answer.body, &sidecar)?;
         Ok(Outcome::Fetched { rows, bytes: answer.body.len() })
     }

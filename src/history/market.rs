@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::listing::{Listing, shortened};
 use crate::verdict::Sentence;
 use crate::vocabulary::{MarketModel, RememberedPrice};
 
@@ -43,6 +44,9 @@ pub struct MarketMemory {
     pub high_water: BTreeMap<String, u64>,
     /// Model → the list price as it was used.
     pub prices: BTreeMap<String, RememberedPrice>,
+    /// What the providers of the pools listed in the last accepted catalogue.
+    #[serde(default)]
+    pub listing: Listing,
 }
 
 /// A row that is not listed any more.
@@ -184,13 +188,6 @@ impl MarketEvent {
     }
 }
 
-/// The first few names, and how many more.
-fn shortened(sentence: Sentence, names: &[String]) -> Sentence {
-    let shown = names.len().min(5);
-    let sentence = sentence.names(&names[..shown]);
-    if names.len() > shown { sentence.own(format!(" and {} more", names.len() - shown)) } else { sentence }
-}
-
 impl MarketMemory {
     /// Whether a body with so many rows is believed; the reason when it is not. One that is adds to the most rows ever.
     pub fn accept(&mut self, source: &str, rows: u64, coverage: f64) -> Result<(), String> {
@@ -202,6 +199,17 @@ impl MarketMemory {
         }
         *most = rows.max(*most);
         Ok(())
+    }
+
+    /// The same memory that holds no body against an earlier one: whatever comes next is the new measure.
+    #[must_use]
+    pub fn without_measure(&self) -> Self {
+        Self { high_water: BTreeMap::new(), ..self.clone() }
+    }
+
+    /// Lowers the most rows of a source to what the operator has taken for the new measure.
+    pub fn settle_measure(&mut self, source: &str, most: u64) {
+        self.high_water.entry(source.to_owned()).and_modify(|known| *known = most.min(*known));
     }
 
     /// Takes an accepted snapshot in and says what happened since the last one. Rows come sorted by id.

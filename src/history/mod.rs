@@ -9,6 +9,7 @@ mod issues;
 mod kept;
 mod ledger;
 mod lifecycle;
+mod listing;
 mod lives;
 mod looks;
 mod market;
@@ -26,6 +27,7 @@ pub use facts::{
 pub use issues::{IssueFact, IssueMemory, IssueStep, Standing, StepState, issue_memories};
 pub use ledger::{Event, Ledger, Past, ProposalRuns};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
+pub use listing::{Listing, ListingChange, changes};
 pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::gather::Gathered;
+use super::links::Links;
 use super::pools::{self, Planned};
 use super::{Clock, row_limits};
 use crate::evidence::Shadow;
@@ -33,6 +34,7 @@ pub fn pool(gathered: &Gathered, settings: &Settings, clock: Clock, id: &str) ->
 /// The view of one planned pool.
 fn view(planned: &Planned, all: &[Planned], gathered: &Gathered, settings: &Settings) -> PoolView {
     let route = &planned.route;
+    let links = Links::new(all, &gathered.config, &[]);
     let ring = planned.ring.as_ref().ok();
     let rule = settings.pool_rule(&route.id);
     let dropped = planned.ring.as_ref().map_or_else(RingError::dropped, ResolvedRing::dropped);
@@ -59,8 +61,8 @@ fn view(planned: &Planned, all: &[Planned], gathered: &Gathered, settings: &Sett
                 place: violation.member.place.clone(),
             })
             .collect(),
-        shadows: pools::shadows(route, &gathered.config).iter().map(shadow).collect(),
-        consumers: consumers(&route.id, all, &gathered.config),
+        shadows: links.shadows(route).iter().map(shadow).collect(),
+        consumers: consumers(&links, &route.id, all, &gathered.config),
         offers_variants: ring.map(|ring| ring.offers_variants().to_vec()).unwrap_or_default(),
         rotation: ring.and_then(rotation),
         digests: ring.map(|ring| (ring.subtree_digest().to_string(), ring.policy_digest().to_string())),
@@ -147,7 +149,7 @@ fn shadow(shadow: &Shadow) -> (Place, String) {
 }
 
 /// Who names a pool, and where.
-fn consumers(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<(String, Option<Place>)> {
+fn consumers(links: &Links<'_>, id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<(String, Option<Place>)> {
     let place = |name: &str| {
         let consumer = config.consumers.iter().find(|consumer| consumer.id == name);
         let stated = consumer.filter(|consumer| consumer.target != ConsumerTarget::Fallback);
@@ -157,8 +159,8 @@ fn consumers(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<(String,
         };
         stated.map(|consumer| consumer.place.clone()).or_else(parent)
     };
-    let names = pools::consumers_of(id, all, config);
-    names
+    links
+        .consumers_of(id)
         .into_iter()
         .map(|name| {
             let at = place(&name);

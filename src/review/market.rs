@@ -11,13 +11,16 @@ use crate::history::{MarketEvent, MarketMemory};
 use crate::identity::Identity;
 use crate::settings::Settings;
 use crate::sources::market::{
-    artificial_analysis, genai_prices, litellm, models_dev, openrouter, provider_list, retirement_list,
+    artificial_analysis, genai_prices, litellm, models_dev, openrouter, provider_list, retirement_list, settled_measure,
 };
 use crate::sources::pools::layers::shown;
 use crate::vocabulary::{
     CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderId, ProviderList, RetirementRow, SourceId, SourceNote,
     SourceState,
 };
+
+/// What to do about a body that lost rows and is right.
+const WAY_OUT: &str = "if it is right, `review --accept-fewer` takes it";
 
 /// What the market sources gave.
 pub(super) struct MarketSide {
@@ -67,15 +70,15 @@ pub(super) fn read(workspace: &Path, settings: &Settings, memory: &MarketMemory,
     let (market, index_version, events) = reading.market(history_remarks);
     let (catalogue, note) = reading.rows(data.catalogues.as_ref(), SourceId::Catalogues, models_dev::read);
     let (identity, alias_remarks) = identity(workspace, settings, &catalogue);
-    let mut catalogue = reading.accepted(catalogue, note, ages.catalogues);
+    let mut catalogue = reading.accepted(catalogue, note, data.catalogues.as_ref(), ages.catalogues);
     let (rows, note) = reading.rows(data.retirements.as_ref(), SourceId::Retirements, litellm::read);
-    let retirements = reading.accepted(rows, note, ages.retirements);
+    let retirements = reading.accepted(rows, note, data.retirements.as_ref(), ages.retirements);
     let (rows, note) = reading.rows(data.openrouter.as_ref(), SourceId::OpenRouter, openrouter::read);
-    let own = reading.accepted(rows, note, ages.openrouter);
+    let own = reading.accepted(rows, note, data.openrouter.as_ref(), ages.openrouter);
     let (rows, note) = reading.rows(data.prices.as_ref(), SourceId::Prices, genai_prices::read);
-    let prices = reading.accepted(rows, note, ages.prices);
+    let prices = reading.accepted(rows, note, data.prices.as_ref(), ages.prices);
     let (rows, note) = reading.rows(data.retirement_list.as_ref(), SourceId::RetirementList, retirement_list::read);
-    let listed_ends = reading.accepted(rows, note, ages.retirement_list);
+    let listed_ends = reading.accepted(rows, note, data.retirement_list.as_ref(), ages.retirement_list);
     let lists = reading.lists();
     let mut own_lists: Vec<ProviderId> = lists.iter().map(|list| list.provider.clone()).collect();
     own_lists.extend(own.first().map(|offer| offer.provider.clone()));
@@ -119,12 +122,20 @@ impl Reading<'_> {
         }
     }
 
+    /// Whether a body with so many rows is believed. What `fetch` took on purpose is the measure from then on.
+    fn believes(&mut self, source: &str, path: Option<&Path>, rows: u64) -> Result<(), String> {
+        if let Some(most) = path.and_then(|path| settled_measure(&self.workspace.join(path))) {
+            self.memory.settle_measure(source, most);
+        }
+        self.memory.accept(source, rows, self.settings.market.coverage)
+    }
+
     /// The rows of a source if its body is believed and young enough.
-    fn accepted<T>(&mut self, rows: Vec<T>, mut note: SourceNote, max_age: f64) -> Vec<T> {
+    fn accepted<T>(&mut self, rows: Vec<T>, mut note: SourceNote, path: Option<&PathBuf>, max_age: f64) -> Vec<T> {
         if note.is_usable()
-            && let Err(reason) = self.memory.accept(note.source.as_str(), note.used, self.settings.market.coverage)
+            && let Err(reason) = self.believes(note.source.as_str(), path.map(PathBuf::as_path), note.used)
         {
-            note.state = SourceState::Failed(format!("not accepted: {reason}"));
+            note.state = SourceState::Failed(format!("not accepted: {reason}; {WAY_OUT}"));
         }
         settle(rows, note, max_age, self.now, &mut self.notes)
     }
@@ -151,17 +162,21 @@ impl Reading<'_> {
 
     /// The market's rows. A body that is not believed leaves the last accepted snapshot, with its age.
     fn market(&mut self, remarks: Vec<String>) -> (Vec<MarketModel>, Option<String>, Vec<MarketEvent>) {
-        let ages = &self.settings.max_age_hours;
-        let (mut rows, mut version, mut note) = match &self.settings.data.market {
+        let settings = self.settings;
+        let (mut rows, mut version, mut note) = match &settings.data.market {
             Some(path) => artificial_analysis::read(&self.workspace.join(path), &shown(path), self.now),
             None => (Vec::new(), None, SourceNote::not_configured(SourceId::Market)),
         };
         note.remarks.extend(remarks);
-        let coverage = self.settings.market.coverage;
         let refused = match &note.state {
             SourceState::Failed(reason) => Some(reason.clone()),
             SourceState::NotConfigured => None,
-            _ => self.memory.accept(SourceId::Market.as_str(), note.used, coverage).err(),
+            _ => {
+                let path = settings.data.market.as_deref();
+                self.believes(SourceId::Market.as_str(), path, note.used)
+                    .err()
+                    .map(|reason| format!("{reason}; {WAY_OUT}"))
+            }
         };
         let mut events = Vec::new();
         match refused {
@@ -177,19 +192,21 @@ impl Reading<'_> {
             Some(reason) => note.state = SourceState::Failed(reason),
             None => {}
         }
-        let rows = settle(rows, note, ages.market, self.now, &mut self.notes);
+        let rows = settle(rows, note, settings.max_age_hours.market, self.now, &mut self.notes);
         (rows, version, events)
     }
 
     /// The lists of providers that are believed, each held against its own memory.
     fn lists(&mut self) -> Vec<ProviderList> {
-        let path = self.settings.data.provider_catalogue.as_ref();
+        let settings = self.settings;
+        let path = settings.data.provider_catalogue.as_ref();
         let (mut lists, mut note) = self.rows(path, SourceId::ProviderCatalogue, provider_list::read);
         lists.retain(|list| {
             let source = format!("{}:{}", SourceId::ProviderCatalogue, list.provider);
-            let accepted = self.memory.accept(&source, list.ids.len() as u64, self.settings.market.coverage);
-            note.remarks
-                .extend(accepted.clone().err().map(|reason| format!("{} not accepted: {reason}", list.provider)));
+            let own = path.map(|folder| folder.join(format!("{}.json", list.provider)));
+            let accepted = self.believes(&source, own.as_deref(), list.ids.len() as u64);
+            let refused = |reason: &String| format!("{} not accepted: {reason}; {WAY_OUT}", list.provider);
+            note.remarks.extend(accepted.as_ref().err().map(refused));
             accepted.is_ok()
         });
         settle(lists, note, self.settings.max_age_hours.provider_catalogue, self.now, &mut self.notes)

@@ -9,6 +9,7 @@ mod definitions;
 mod gates;
 pub mod gather;
 pub mod inspect;
+mod links;
 mod looks;
 mod market;
 mod memory;
@@ -16,12 +17,13 @@ pub mod names;
 mod parallel;
 mod pools;
 mod proposals;
+mod remarks;
+mod results;
 pub mod sessions;
 mod spans;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -46,10 +48,11 @@ use crate::history::{
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
-use crate::verdict::{Calibration, Counts, PoolReport, Proposal, Report, Sentence, Subject, Verdict};
+use crate::verdict::{Calibration, Counts, PoolReport, Proposal, Report, Subject, Verdict};
 use crate::vocabulary::{Digest, ModelId, PoolId, Prices, ProviderId, SourceId, SourceState};
 pub use definitions::Definitions;
 use gather::{Gathered, readiness};
+use links::Links;
 use looks::PoolLooks;
 pub use memory::Memory;
 use pools::Planned;
@@ -178,8 +181,9 @@ impl Scene<'_> {
             idle_days: settings.thresholds.sizing.idle_days,
             correction: Correction { slope: told.slope_used, inflation: told.inflation },
         };
+        let links = Links::new(self.planned, &self.gathered.config, &self.gathered.cards);
         let judge = |pool: &Planned| {
-            let evidence = assemble(&world, pools::input(pool, self.planned, self.gathered, settings, &self.memory));
+            let evidence = assemble(&world, pools::input(pool, &links, self.gathered, settings, &self.memory));
             pool_report(pool, &evidence, settings)
         };
         let mut reports = Vec::new();
@@ -195,15 +199,11 @@ impl Scene<'_> {
 
     /// The proposals of all findings; findings whose change does not pass are marked with the reason.
     fn propose(&self, settings: &Settings, reports: &mut [PoolReport]) -> Vec<Proposal> {
-        let maker = proposals::Maker {
-            gathered: self.gathered,
-            settings,
-            catalogue: self.catalogue,
-            past: self.past,
-            now: self.clock.now,
-            subtrees: self.subtrees,
-            vendors: Arc::new(pools::vendors(self.gathered, settings)),
-        };
+        let (gathered, now) = (self.gathered, self.clock.now);
+        let model_of = pools::names_of(gathered);
+        let input = pools::ring_input(gathered, settings, self.catalogue, &model_of, now.timestamp_millis());
+        let rules = results::Rules::new(gathered, self.planned, &input);
+        let maker = proposals::Maker { gathered, settings, past: self.past, now, subtrees: self.subtrees, rules };
         maker.make(reports)
     }
 
@@ -257,12 +257,16 @@ impl Scene<'_> {
         let mut report = report(self.gathered, settings, self.clock, reports, &settlement);
         report.calibration = calibration;
         report.unmatched = unmatched(self.book, self.attribution);
-        report.remarks = remarks(settings, self.planned);
+        report.remarks = remarks::remarks(settings, self.planned);
         report.remarks.extend(self.gathered.market_events.iter().map(MarketEvent::sentence));
-        report.remarks.extend(price_remarks(self.book));
+        report.remarks.extend(remarks::price_remarks(self.book));
+        report.remarks.extend(remarks::index_remark(self.book));
+        let listing = remarks::listing(self.gathered, self.planned);
+        report.remarks.extend(remarks::listing_remarks(&self.gathered.memory.listing, &listing, self.book));
         compare(&mut report, self.past);
         let models = self.book.models().iter().map(ToString::to_string).collect();
-        let market = MarketMemory { prices: self.book.remembered_prices().clone(), ..self.gathered.memory.clone() };
+        let memory = self.gathered.memory.clone();
+        let market = MarketMemory { prices: self.book.remembered_prices().clone(), listing, ..memory };
         Reviewed { report, settlement, models, market }
     }
 }
@@ -290,13 +294,6 @@ fn statements(gathered: &Gathered, now: DateTime<Utc>) -> Statements<'_> {
         earlier_prices: Some(&gathered.memory.prices),
         at: Some(now),
     }
-}
-
-/// Copies of a provider's price that are not what the provider itself asks, in one line.
-fn price_remarks(book: &Book) -> Option<Sentence> {
-    let (first, count) = (book.deviations().first()?, book.deviations().len());
-    let text = format!("{count} copies of an offer's price differ from the provider's own, which is used: ");
-    Some(Sentence::new().own(text).name(first).own(if count > 1 { " and others" } else { "" }))
 }
 
 /// The catalogue, if it may be used.
@@ -372,6 +369,7 @@ fn homes(settings: &Settings) -> BTreeMap<ProviderId, HomeFacts> {
             home: id.clone(),
             is_flat: home.is_plan(),
             cash_usd_per_lead_hour: home.cash_usd_per_lead_hour,
+            term: home.term,
         };
         home.providers.iter().map(|provider| (provider.clone(), facts.clone())).collect::<Vec<_>>()
     };
@@ -466,20 +464,4 @@ fn unmatched(book: &Book, attribution: &Attribution) -> Vec<(String, String, Opt
     let market = book.unmatched().iter().map(|(source, id, near)| (source.to_string(), id.clone(), near.clone()));
     let own = attribution.unmatched().iter().map(|id| ("sessions".to_owned(), id.clone(), None));
     market.chain(own).collect()
-}
-
-/// Remarks on the whole run: rules that apply to no pool, pools without a tier.
-fn remarks(settings: &Settings, planned: &[Planned]) -> Vec<Sentence> {
-    let ids: Vec<&PoolId> = planned.iter().map(|pool| &pool.route.id).collect();
-    let idle = settings.unmatched_rules(ids.iter().copied());
-    let idle = idle.into_iter().map(|rule| {
-        Sentence::new()
-            .own(format!("the rule at {}:{} applies to no pool: ", settings.path, rule.line))
-            .name(&rule.pattern)
-    });
-    let assumed: Vec<&PoolId> =
-        planned.iter().filter(|pool| pool.tier.1 && !pool.is_single).map(|pool| &pool.route.id).collect();
-    let assumed = (!assumed.is_empty())
-        .then(|| Sentence::new().own("no tier is set, so the numbers of workhorse are used: ").names(assumed));
-    idle.chain(assumed).collect()
 }

@@ -1,17 +1,18 @@
 //! From definitions and consumers to the list of pools that are judged: every route, and every model that a consumer names
 //! directly, which is a pool of one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::Memory;
 use super::gather::Gathered;
+use super::links::Links;
 use crate::change::METHODS;
 use crate::evidence::assemble::PoolInput;
-use crate::evidence::{ConfigFacts, Requirements, Shadow, TierNumbers};
-use crate::ring::{Catalogue, Hold, PoolPolicy, ResolvedRing, RingError, RingInput, Rule, holds};
+use crate::evidence::{ConfigFacts, Requirements, TierNumbers};
+use crate::ring::{Catalogue, Hold, PoolPolicy, ResolvedRing, RingError, RingInput, holds};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
     Consumer, ConsumerTarget, Digest, FleetConfig, Layer, LayerState, ModelId, PoolFormat, PoolId, RouteDef,
@@ -41,9 +42,8 @@ pub(super) fn plan(
     catalogue: Option<&Catalogue>,
     now_ms: i64,
 ) -> Vec<Planned> {
-    let model_of = |target: &TargetRef| gathered.identity.offer(&target.provider, &target.model).model().cloned();
-    let input = RingInput::new(&gathered.config, catalogue, settings, &model_of, now_ms)
-        .with_vendors(Arc::new(vendors(gathered, settings)));
+    let model_of = names_of(gathered);
+    let input = ring_input(gathered, settings, catalogue, &model_of, now_ms);
     let planned = |route: RouteDef, is_single: bool| {
         let ring = ResolvedRing::build(&input, &route);
         let holds = ring.as_ref().map(|ring| holds(ring, &gathered.config, route.is_fixed, now_ms)).unwrap_or_default();
@@ -60,8 +60,25 @@ pub(super) fn plan(
     pools
 }
 
+/// The canonical model of a target.
+pub(super) fn names_of(gathered: &Gathered) -> impl Fn(&TargetRef) -> Option<ModelId> {
+    |target: &TargetRef| gathered.identity.offer(&target.provider, &target.model).model().cloned()
+}
+
+/// What rings are built from.
+pub(super) fn ring_input<'a>(
+    gathered: &'a Gathered,
+    settings: &'a Settings,
+    catalogue: Option<&'a Catalogue>,
+    model_of: &'a dyn Fn(&TargetRef) -> Option<ModelId>,
+    now_ms: i64,
+) -> RingInput<'a> {
+    RingInput::new(&gathered.config, catalogue, settings, model_of, now_ms)
+        .with_vendors(Arc::new(vendors(gathered, settings)))
+}
+
 /// Canonical model → vendor, by the catalogue's link to a lab's model; empty unless a rule asks for it.
-pub(super) fn vendors(gathered: &Gathered, settings: &Settings) -> BTreeMap<ModelId, String> {
+fn vendors(gathered: &Gathered, settings: &Settings) -> BTreeMap<ModelId, String> {
     if settings.pools.iter().all(|rule| rule.different_vendor_from.is_none()) {
         return BTreeMap::new();
     }
@@ -124,7 +141,7 @@ pub(super) fn single_id(consumer: &Consumer) -> PoolId {
 /// What the assembly needs of one planned pool.
 pub(super) fn input<'a>(
     planned: &'a Planned,
-    all: &[Planned],
+    links: &Links<'_>,
     gathered: &Gathered,
     settings: &Settings,
     memory: &Memory,
@@ -137,10 +154,10 @@ pub(super) fn input<'a>(
         ring: planned.ring.clone(),
         definition: (!planned.is_single).then_some(&planned.route),
         policy: planned.policy.clone(),
-        consumers: consumers_of(id, all, &gathered.config),
+        consumers: links.consumers_of(id),
         consumer_files: read_files(&gathered.config),
-        facts: facts(planned, gathered, memory),
-        faults_of_nested: faults_of_others(id, all),
+        facts: facts(planned, links, gathered, memory),
+        faults_of_nested: links.faults_of_nested(planned),
         seen_before: memory.seen(id, digest_of(gathered, SourceId::Quotas).as_deref()),
         missing_before: memory.missing(id, digest_of(gathered, SourceId::Catalogues).as_deref()),
         looks: memory.looks(id, &look_basis(planned, gathered)),
@@ -164,7 +181,7 @@ fn read_files(config: &FleetConfig) -> Vec<String> {
 }
 
 /// What is known of a pool's definition beside its ring.
-fn facts(planned: &Planned, gathered: &Gathered, memory: &Memory) -> ConfigFacts {
+fn facts(planned: &Planned, links: &Links<'_>, gathered: &Gathered, memory: &Memory) -> ConfigFacts {
     let members = planned.ring.as_ref().map_or(&[][..], ResolvedRing::members);
     let unread = |layer: &Layer| match &layer.state {
         LayerState::Unreadable(reason) if layer.kind != "route overrides" => Some(reason.clone()),
@@ -172,9 +189,9 @@ fn facts(planned: &Planned, gathered: &Gathered, memory: &Memory) -> ConfigFacts
     };
     let unread: Vec<String> = gathered.config.layers.iter().filter_map(unread).collect();
     ConfigFacts {
-        shadows: shadows(&planned.route, &gathered.config),
+        shadows: links.shadows(&planned.route),
         holds: planned.holds.iter().map(|hold| (members[hold.member].target.to_string(), hold.clone())).collect(),
-        lead_attempts: planned.ring.as_ref().ok().and_then(|ring| lead_attempts(ring, gathered, memory)),
+        lead_attempts: planned.ring.as_ref().ok().and_then(|ring| lead_attempts(ring, links, gathered, memory)),
         unread: unread.into_iter().chain(failed_categories(gathered)).collect(),
         unused_since: memory.unused_since(&planned.route.id),
     }
@@ -188,32 +205,20 @@ fn failed_categories(gathered: &Gathered) -> Option<String> {
     })
 }
 
-/// Definitions of the same pool that are not in force.
-pub(super) fn shadows(route: &RouteDef, config: &FleetConfig) -> Vec<Shadow> {
-    let others = config.routes.iter().filter(|other| other.id == route.id && other.place != route.place);
-    let shadow = |other: &RouteDef| Shadow {
-        place: other.place.clone(),
-        differs: other.raw != route.raw,
-        dropped: other.invalid.as_ref().map(|reject| reject.reason.clone()),
-    };
-    others.map(shadow).collect()
-}
-
 /// Attempts of a pool in the last two days, and how many of them its lead answered. A row without a recorded effort counts for
 /// every member of its model, so that no lead is called silent for want of a record.
-fn lead_attempts(ring: &ResolvedRing, gathered: &Gathered, memory: &Memory) -> Option<(u64, u64)> {
+fn lead_attempts(ring: &ResolvedRing, links: &Links<'_>, gathered: &Gathered, memory: &Memory) -> Option<(u64, u64)> {
     if gathered.cards.is_empty() {
         return None;
     }
     let lead = &ring.lead().key;
-    let is_recent = |row: &&ScorecardRow| {
-        row.pool.as_ref() == Some(ring.pool()) && (0..=48).contains(&memory.hours_since(row.finished_at))
-    };
+    let is_recent = |row: &&&ScorecardRow| (0..=48).contains(&memory.hours_since(row.finished_at));
     let is_lead = |row: &ScorecardRow| {
         gathered.identity.offer(&row.provider, &row.model).model() == Some(&lead.model)
             && row.effort.as_ref().is_none_or(|effort| *effort == lead.effort)
     };
-    let recent: Vec<&ScorecardRow> = gathered.cards.iter().filter(is_recent).collect();
+    let rows = links.rows.get(ring.pool()).map_or(&[][..], Vec::as_slice);
+    let recent: Vec<&ScorecardRow> = rows.iter().filter(is_recent).copied().collect();
     let answered = recent.iter().filter(|row| is_lead(row)).count();
     Some((recent.len() as u64, answered as u64))
 }
@@ -221,49 +226,6 @@ fn lead_attempts(ring: &ResolvedRing, gathered: &Gathered, memory: &Memory) -> O
 /// The digest of a source of this run.
 fn digest_of(gathered: &Gathered, source: SourceId) -> Option<String> {
     gathered.notes.iter().find(|note| note.source == source)?.digest.as_ref().map(ToString::to_string)
-}
-
-/// Everything that names a pool: consumers that can receive work, the fallback through the categories that use it, pools
-/// that nest it. Sorted.
-pub(super) fn consumers_of(id: &PoolId, all: &[Planned], config: &FleetConfig) -> Vec<String> {
-    let fallback = config.consumers.iter().find(|consumer| consumer.id.starts_with("fallback/"));
-    let is_fallback = fallback.is_some_and(|fallback| fallback.target == ConsumerTarget::Pool(id.clone()));
-    let direct = config.consumers.iter().filter(|consumer| {
-        consumer.is_enabled
-            && match &consumer.target {
-                ConsumerTarget::Pool(named) => named == id,
-                ConsumerTarget::Fallback => is_fallback,
-                _ => false,
-            }
-    });
-    let nests = |planned: &&Planned| {
-        planned.route.targets.iter().any(|t| matches!(&t.kind, TargetKind::Pool { id: nested, .. } if nested == id))
-    };
-    let is_listed_apart = |planned: &&Planned| planned.route.id == *id || planned.route.format == PoolFormat::Omo;
-    let parents = all.iter().filter(nests).filter(|planned| !is_listed_apart(planned));
-    let mut names: Vec<String> = direct
-        .map(|consumer| consumer.id.clone())
-        .chain(parents.map(|planned| format!("pool/{}", planned.route.id)))
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
-
-/// Pointer and rule of the violations that the other pools report on lines of their own.
-fn faults_of_others(id: &PoolId, all: &[Planned]) -> BTreeSet<(String, Rule)> {
-    let violations = |planned: &Planned| match &planned.ring {
-        Ok(ring) => ring.violations().to_vec(),
-        Err(error) => error.violations().to_vec(),
-    };
-    all.iter()
-        .filter(|planned| planned.route.id != *id)
-        .flat_map(|planned| {
-            let own = planned.route.id.clone();
-            violations(planned).into_iter().filter(move |violation| violation.member.listed_in == own)
-        })
-        .map(|violation| (violation.member.pointer, violation.rule))
-        .collect()
 }
 
 /// The numbers of a tier.

@@ -1,20 +1,17 @@
 //! From findings that ask for a change to proposals: the edits are worked out, the result is parsed and rebuilt through the
 //! ring constructor, and only then may it be said. A finding whose change does not pass keeps its place and says why.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
 
 use super::gates::{Gates, Passed};
 use super::gather::Gathered;
-use crate::change::{Answer, Applied, ProposeContext, Question, apply, document, identity, propose, propose_test};
+use super::results::Rules;
+use crate::change::{Answer, Draft, ProposeContext, Question, identity, propose, propose_test};
 use crate::history::Past;
-use crate::ring::{Catalogue, ResolvedRing, RingError, RingInput, Rule};
 use crate::settings::Settings;
-use crate::sources::pools::{openchamber, opencode};
 use crate::verdict::{BarTerm, Finding, Intent, PoolReport, Proposal, ProposalKind, Subject};
-use crate::vocabulary::{ConfigFile, FleetConfig, ModelId, PoolFormat, PoolId, TargetKind, TargetRef};
 
 /// What making proposals needs.
 pub(super) struct Maker<'a> {
@@ -22,16 +19,14 @@ pub(super) struct Maker<'a> {
     pub(super) gathered: &'a Gathered,
     /// Settings.
     pub(super) settings: &'a Settings,
-    /// The catalogue, if it may be used.
-    pub(super) catalogue: Option<&'a Catalogue>,
     /// The past.
     pub(super) past: &'a Past,
     /// The review instant.
     pub(super) now: DateTime<Utc>,
     /// Pool → digest of its definition.
     pub(super) subtrees: &'a BTreeMap<String, String>,
-    /// Canonical model → vendor, for the rules on vendors.
-    pub(super) vendors: Arc<BTreeMap<ModelId, String>>,
+    /// What a change must keep to.
+    pub(super) rules: Rules<'a>,
 }
 
 impl Maker<'_> {
@@ -47,6 +42,7 @@ impl Maker<'_> {
         let passed = gates.pass(pools);
         let controls = untouched(pools);
         let mut proposals: BTreeMap<String, Proposal> = BTreeMap::new();
+        let mut drafts = Drafts::new();
         for finding in pools.iter_mut().flat_map(|pool| &mut pool.checks).flat_map(|check| &mut check.findings) {
             if finding.intent.is_none() || finding.held.is_some() {
                 continue;
@@ -56,7 +52,7 @@ impl Maker<'_> {
                 finding.held = Some(reason.clone());
                 continue;
             }
-            match self.proposal(finding, &passed, &controls) {
+            match self.proposal(finding, &passed, &controls, &mut drafts) {
                 Ok(proposal) => {
                     proposals.insert(proposal.fingerprint.clone(), proposal);
                 }
@@ -67,9 +63,15 @@ impl Maker<'_> {
     }
 
     /// One proposal, or why there is none.
-    fn proposal(&self, finding: &Finding, passed: &Passed, controls: &[String]) -> Result<Proposal, String> {
+    fn proposal(
+        &self,
+        finding: &Finding,
+        passed: &Passed,
+        controls: &[String],
+        drafts: &mut Drafts,
+    ) -> Result<Proposal, String> {
         let intent = finding.intent.as_ref().ok_or("asks for no change")?;
-        let file = self.file(&intent.path)?;
+        let file = self.file(&intent.path, drafts)?;
         let known =
             crate::change::identity(finding).and_then(|identity| self.past.proposals.get(&identity.fingerprint));
         let first_seen = known.and_then(|known| DateTime::parse_from_rfc3339(&known.first_seen).ok());
@@ -87,11 +89,10 @@ impl Maker<'_> {
             controls,
         };
         if intent.kind == ProposalKind::ControlledTest {
-            let document = document(file).map_err(|error| error.to_string())?;
-            return propose_test(finding, file, &document, &context).map_err(|error| error.to_string());
+            return propose_test(finding, file, &context).map_err(|error| error.to_string());
         }
-        let applied = apply(file, &intent.edits).map_err(|error| error.to_string())?;
-        self.check_result(&finding.pool, intent, &applied)?;
+        let applied = file.apply(&intent.edits, &intent.pointer).map_err(|error| error.to_string())?;
+        self.rules.check_result(&finding.pool, intent, &applied)?;
         propose(finding, &applied, &context).map_err(|error| error.to_string())
     }
 
@@ -105,99 +106,20 @@ impl Maker<'_> {
         intent.expires.filter(|reset| *reset > self.now).map_or(lapses, |reset| reset.min(lapses))
     }
 
-    /// The file a change is made in. One outside the workspace cannot be patched from it, and only opencode and `OpenChamber`
-    /// files are patched at all.
-    fn file(&self, path: &str) -> Result<&ConfigFile, String> {
+    /// The file a change is made in, as far as it may be changed.
+    fn file<'d>(&self, path: &str, drafts: &'d mut Drafts) -> Result<&'d Draft, String> {
+        self.rules.may_change(path)?;
         let config = &self.gathered.config;
-        let other = config.routes.iter().find(|route| route.path == path && route.format != PoolFormat::OpenCode);
-        if let Some(route) = other {
-            return Err(format!("files of {} are changed by hand", route.format.as_str()));
-        }
-        if path.starts_with('/') || path.split('/').any(|part| part == "..") {
-            return Err("outside_workspace".to_owned());
-        }
-        config.files.iter().find(|file| file.path == path).ok_or_else(|| "its file was not read".to_owned())
-    }
-
-    /// Rebuilds what the change would leave behind: the file must parse, the pool must still have a ring, and no pool may
-    /// break a rule that it keeps today.
-    fn check_result(&self, pool: &PoolId, intent: &Intent, applied: &Applied) -> Result<(), String> {
-        let file = ConfigFile { path: intent.path.clone(), text: applied.text.clone() };
-        let is_routes = self.gathered.config.routes.iter().any(|route| route.path == intent.path);
-        if !is_routes {
-            return openchamber::parse(&file).map(|_| ());
-        }
-        let after = self.with_file(opencode::parse(&file)?, &intent.path);
-        let reached = reached_by(pool, &self.gathered.config);
-        let before = self.rings(&self.gathered.config, &reached);
-        let rings = self.rings(&after, &reached);
-        if let Some((pool, _, rule)) = broken_rules(&rings).difference(&broken_rules(&before)).next() {
-            return Err(format!("its result would break \"{}\" in {pool}", rule.as_str()));
-        }
-        match rings.get(pool) {
-            _ if intent.kind == ProposalKind::RetirePool => Ok(()),
-            Some(Ok(_)) => Ok(()),
-            _ => Err("its result would leave the pool without a member".to_owned()),
-        }
-    }
-
-    /// The config with one file's definitions replaced, every layer in its place.
-    fn with_file(&self, changed: FleetConfig, path: &str) -> FleetConfig {
-        let mut config = self.gathered.config.clone();
-        let at = config.routes.iter().position(|route| route.path == path).unwrap_or(config.routes.len());
-        config.routes.retain(|route| route.path != path);
-        config.routes.splice(at..at, changed.routes);
-        config
-    }
-
-    /// The rings of some pools under some config.
-    fn rings(&self, config: &FleetConfig, pools: &BTreeSet<PoolId>) -> Rings {
-        let model_of =
-            |target: &TargetRef| self.gathered.identity.offer(&target.provider, &target.model).model().cloned();
-        let now_ms = self.now.timestamp_millis();
-        let input =
-            RingInput::new(config, self.catalogue, self.settings, &model_of, now_ms).with_vendors(self.vendors.clone());
-        let routes = config.effective();
-        let built =
-            pools.iter().filter_map(|pool| Some((pool.clone(), ResolvedRing::build(&input, routes.get(pool)?))));
-        built.collect()
+        let read = || {
+            let file = config.files.iter().find(|file| file.path == path).ok_or("its file was not read")?;
+            Draft::read(file).map_err(|error| error.to_string())
+        };
+        drafts.entry(path.to_owned()).or_insert_with(read).as_ref().map_err(Clone::clone)
     }
 }
 
-/// Pool → its ring, or why there is none.
-type Rings = BTreeMap<PoolId, Result<ResolvedRing, RingError>>;
-
-/// A pool and every pool that nests it, at any depth.
-fn reached_by(pool: &PoolId, config: &FleetConfig) -> BTreeSet<PoolId> {
-    let mut parents: BTreeMap<&PoolId, BTreeSet<&PoolId>> = BTreeMap::new();
-    for route in &config.routes {
-        for target in &route.targets {
-            if let TargetKind::Pool { id, .. } = &target.kind {
-                parents.entry(id).or_default().insert(&route.id);
-            }
-        }
-    }
-    let mut reached = BTreeSet::from([pool.clone()]);
-    let mut open = vec![pool.clone()];
-    while let Some(next) = open.pop() {
-        for parent in parents.get(&next).into_iter().flatten() {
-            if reached.insert((*parent).clone()) {
-                open.push((*parent).clone());
-            }
-        }
-    }
-    reached
-}
-
-/// Pool, target and rule of everything that breaks a rule.
-fn broken_rules(rings: &Rings) -> BTreeSet<(PoolId, String, Rule)> {
-    let of = |(pool, ring): (&PoolId, &Result<ResolvedRing, RingError>)| {
-        let violations = ring.as_ref().map_or_else(RingError::violations, ResolvedRing::violations);
-        let broken = violations.iter().map(|v| (pool.clone(), v.member.target.to_string(), v.rule.clone()));
-        broken.collect::<Vec<_>>()
-    };
-    rings.iter().flat_map(of).collect()
-}
+/// Path → the file as it was read, once for all changes of it.
+type Drafts = BTreeMap<String, Result<Draft, String>>;
 
 /// How long a change stays open.
 #[expect(clippy::cast_possible_truncation, reason = "settings keep day counts small and finite")]

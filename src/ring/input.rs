@@ -40,7 +40,7 @@ pub struct RingInput<'a> {
     /// The canonical model of a target, or `None` when its name could not be matched.
     model_of: &'a dyn Fn(&TargetRef) -> Option<ModelId>,
     /// What `model_of` said so far.
-    names: RefCell<Names>,
+    names: Rc<RefCell<Names>>,
     /// Canonical model → vendor.
     vendors: Arc<BTreeMap<ModelId, String>>,
     /// The review instant, epoch milliseconds.
@@ -69,7 +69,7 @@ impl<'a> RingInput<'a> {
             book: PolicyBook::new(settings),
             homes: homes.collect(),
             model_of,
-            names: RefCell::default(),
+            names: Rc::default(),
             vendors: Arc::default(),
             now_ms,
         }
@@ -79,6 +79,38 @@ impl<'a> RingInput<'a> {
     #[must_use]
     pub fn with_vendors(self, vendors: Arc<BTreeMap<ModelId, String>>) -> Self {
         Self { vendors, ..self }
+    }
+
+    /// The same input under another definition of some pools; `None` takes a pool away.
+    #[must_use]
+    pub fn amended<'b>(
+        &'b self,
+        changed: impl IntoIterator<Item = (&'b PoolId, Option<&'b RouteDef>)>,
+    ) -> RingInput<'b> {
+        let mut routes: BTreeMap<&'b PoolId, &'b RouteDef> = self.routes.clone();
+        for (pool, route) in changed {
+            match route {
+                Some(route) => drop(routes.insert(pool, route)),
+                None => drop(routes.remove(pool)),
+            }
+        }
+        RingInput {
+            config: self.config,
+            routes,
+            catalogue: self.catalogue,
+            settings: self.settings,
+            book: self.book.clone(),
+            homes: self.homes.clone(),
+            model_of: self.model_of,
+            names: Rc::clone(&self.names),
+            vendors: Arc::clone(&self.vendors),
+            now_ms: self.now_ms,
+        }
+    }
+
+    /// The definition of a pool that counts.
+    pub fn route(&self, pool: &PoolId) -> Option<&RouteDef> {
+        self.routes.get(pool).copied()
     }
 
     /// The rules for one pool.

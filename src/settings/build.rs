@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Tier};
+use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Term, Tier};
 
 use super::kind::{instant, zone};
 use super::reader::Reader;
@@ -195,6 +195,7 @@ fn home(group: &Reader, providers: &[&str]) -> Result<Home, Fault> {
         providers: providers.iter().map(|provider| ProviderId::new(*provider)).collect(),
         billing,
         cash_usd_per_lead_hour: cash,
+        term: group.optional_text("term").and_then(Term::parse),
     })
 }
 

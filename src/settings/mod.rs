@@ -19,7 +19,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use globset::GlobMatcher;
 
-use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Tier};
+use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Term, Tier};
 
 pub use kind::{Kind, glob};
 pub use reference::{Effect, Key, reference};
@@ -230,6 +230,8 @@ pub struct Home {
     pub billing: Billing,
     /// What an hour of leading a pool costs in cash on this home; `None` is unknown. Flat homes cost 0.
     pub cash_usd_per_lead_hour: Option<f64>,
+    /// How long the seat is paid ahead, if stated.
+    pub term: Option<Term>,
 }
 
 impl Home {

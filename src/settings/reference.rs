@@ -42,6 +42,8 @@ macro_rules! rows {
 
 /// The words of [`super::Billing`].
 const BILLING: Kind = Kind::Word(&["flat", "metered", "balance"]);
+/// The words of [`crate::vocabulary::Term`].
+const TERM: Kind = Kind::Word(&["monthly", "annual"]);
 /// The words of [`super::Family`].
 const FAMILY: Kind = Kind::Word(&["open", "all"]);
 /// The words of [`super::PlanMeaning`].
@@ -101,6 +103,7 @@ const FLEET: &[Key] = rows! {
     "homes.<id>.providers", Kind::Ids, "required", Now, "provider ids whose calls draw on this home; a provider belongs to one home";
     "homes.<id>.billing", BILLING, "required", Now, "how it is paid: subscription, per token, or per token from a prepaid balance";
     "homes.<id>.cash_usd_per_lead_hour", AT_LEAST_0, "none", Now, "cash that one hour of leading a pool costs here, USD; flat homes cost 0 and take no price";
+    "homes.<id>.term", TERM, "none", Now, "how long the seat is paid ahead, where that decides what a call costs: GitHub Copilot counts requests of annual seats and bills tokens of monthly ones";
     "pools[].pattern", Kind::Glob, "required", Now, "pool name or glob; the first rule whose pattern matches a pool applies whole";
     "pools[].tier", TIER, "none", Now, "tier of the pool; without one workhorse is assumed and said so";
     "pools[].owner", Kind::Text, "none", Now, "who answers for the pool";

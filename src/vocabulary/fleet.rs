@@ -37,6 +37,26 @@ impl PoolFormat {
     }
 }
 
+/// How long a seat is paid ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Term {
+    /// Month by month.
+    Monthly,
+    /// For a year.
+    Annual,
+}
+
+impl Term {
+    /// The term of a word of the settings.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "monthly" => Some(Self::Monthly),
+            "annual" => Some(Self::Annual),
+            _ => None,
+        }
+    }
+}
+
 /// What an override of `route-overrides.json` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OverrideAction {

@@ -18,7 +18,9 @@ mod windows;
 
 pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
-pub use fleet::{ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, ProviderRule, RouteOverride, TuningNote};
+pub use fleet::{
+    ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, ProviderRule, RouteOverride, Term, TuningNote,
+};
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use looks::{LookKey, LookMemory};

@@ -105,8 +105,8 @@ impl Server {
     }
 }
 
-/// Reads the head of a request.
-fn read(mut stream: &TcpStream) -> Option<Asked> {
+/// The head of a request as text.
+pub(crate) fn head(mut stream: &TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut byte = [0; 1];
     while !head.ends_with(b"\r\n\r\n") && head.len() < 65_536 {
@@ -115,7 +115,12 @@ fn read(mut stream: &TcpStream) -> Option<Asked> {
         }
         head.push(byte[0]);
     }
-    let text = String::from_utf8_lossy(&head).into_owned();
+    Some(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// Reads the head of a request.
+fn read(stream: &TcpStream) -> Option<Asked> {
+    let text = head(stream)?;
     let mut lines = text.lines();
     let path = lines.next()?.split(' ').nth(1)?.to_owned();
     let headers = lines

@@ -166,6 +166,8 @@ pub(crate) struct Scene {
     pools: BTreeMap<String, Vec<String>>,
     /// Setting of `data` → path.
     data: BTreeMap<String, String>,
+    /// Further words of every home.
+    terms: String,
 }
 
 impl Drop for Scene {
@@ -180,7 +182,7 @@ impl Scene {
         let root = std::env::temp_dir().join(format!("pool-review-market-{}-{name}", std::process::id()));
         let _gone = std::fs::remove_dir_all(&root);
         std::fs::create_dir_all(&root).unwrap();
-        Self { root, pools: BTreeMap::new(), data: BTreeMap::new() }
+        Self { root, pools: BTreeMap::new(), data: BTreeMap::new(), terms: String::new() }
     }
 
     /// Writes a file.
@@ -217,6 +219,12 @@ impl Scene {
         self
     }
 
+    /// Further words of every home: `, term: annual`.
+    pub(crate) fn terms(mut self, terms: &str) -> Self {
+        terms.clone_into(&mut self.terms);
+        self
+    }
+
     /// A path under a setting of `data` whose files were put before.
     pub(crate) fn setting(mut self, setting: &str, path: &str) -> Self {
         self.data.insert(setting.to_owned(), path.to_owned());
@@ -233,7 +241,7 @@ impl Scene {
         let providers: std::collections::BTreeSet<&str> =
             self.pools.values().flatten().filter_map(|target| target.split('/').next()).collect();
         for provider in providers {
-            writeln!(text, "  {provider}-key: {{ providers: [{provider}], billing: metered }}").unwrap();
+            writeln!(text, "  {provider}-key: {{ providers: [{provider}], billing: metered{} }}", self.terms).unwrap();
         }
         Settings::parse(&format!("---\n{text}\n---\nWords.\n"), "review.md").unwrap()
     }

@@ -2,6 +2,7 @@
 //! the catalogue and the provider see differently. Notes change no verdict and ask for nothing.
 
 use super::finding;
+use crate::evidence::seats::SeatCost;
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::verdict::{Finding, Measured, Sentence, Unit};
 use crate::vocabulary::SourceId;
@@ -14,6 +15,7 @@ pub(super) fn notes(evidence: &PoolEvidence, member: &MemberEvidence) -> Vec<Fin
         jumped(evidence, member),
         by_hour(evidence, member),
         unpriced(evidence, member),
+        by_seat(evidence, member),
         offer_price(evidence, member),
         status(evidence, member),
     ];
@@ -86,6 +88,38 @@ fn unpriced(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding>
     let reason = member.market.price_note?;
     let mut found = note(evidence, member, "cost_not_assessable", &[SourceId::OpenRouter]);
     found.why = found.why.own(format!(": cost not assessable: {reason}"));
+    Some(found)
+}
+
+/// A seat that counts requests, or whose term decides whether it does.
+fn by_seat(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
+    let seat = member.market.seat?;
+    let times = |requests: f64| format!("{requests} premium requests a call");
+    let was = |before: Option<f64>| before.map_or_else(String::new, |before| format!(" ({before} before 2026-06-01)"));
+    let (code, text) = match seat {
+        SeatCost::Requests { now, before } => (
+            "seat_requests",
+            format!(": its seat counts {}{}; bills are list prices of tokens", times(now), was(before)),
+        ),
+        SeatCost::Unstated { annual, before } => {
+            let tokens = match member.bill.get() {
+                Some(bill) => format!("pays tokens (bill {} at list price)", Unit::UsdPerMtok.show(bill)),
+                None => "pays tokens (list price unknown)".to_owned(),
+            };
+            let annual = times(annual);
+            let text = format!(
+                ": the term of its seat is not stated: a monthly one {tokens}, an annual one counts {annual}{}; cost not assessable",
+                was(before)
+            );
+            ("cost_not_assessable", text)
+        }
+    };
+    let mut found = note(evidence, member, code, &[]);
+    found.why = found.why.own(format!("{text} (GitHub Docs, CC-BY-4.0)"));
+    if code == "cost_not_assessable" {
+        let home = member.key.rsplit_once('#').map_or("its home", |(_, home)| home);
+        found.todo = Sentence::new().own("write whether the seat is monthly or annual: homes.").name(home).own(".term");
+    }
     Some(found)
 }
 

@@ -87,6 +87,19 @@ impl Body {
 struct Sidecar {
     /// When the body arrived.
     fetched_at: DateTime<Utc>,
+    /// The most rows it ever had.
+    #[serde(default)]
+    high_water: Option<u64>,
+    /// Whether fewer were taken on purpose, so that the count began anew.
+    #[serde(default)]
+    accepted_fewer: bool,
+}
+
+/// The most rows of a body since fewer of them were taken on purpose; `None` when that never happened.
+pub(super) fn settled_measure(sidecar: &Path) -> Option<u64> {
+    let body = Body::read(sidecar, "").ok()?;
+    let sidecar: Sidecar = body.parse().ok()?;
+    sidecar.high_water.filter(|_| sidecar.accepted_fewer)
 }
 
 /// `<path>.meta.json`.

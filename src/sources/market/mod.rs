@@ -67,6 +67,12 @@ fn read_body<T>(
     }
 }
 
+/// The most rows of a body, or of the snapshot in a folder, since `fetch` took fewer of them on purpose; `None` when it never did.
+pub fn settled_measure(path: &Path) -> Option<u64> {
+    let body = if path.is_dir() { path.join(artificial_analysis::WHOLE) } else { path.to_path_buf() };
+    body::settled_measure(&sidecar_of(&body))
+}
+
 /// What a body is supposed to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
