@@ -316,14 +316,14 @@ fn cell(setup: &Setup, (seed, runs): (u64, u64), (name, rates, tasks, must): (&s
 fn main() -> ExitCode {
     let runs = std::env::args().filter_map(|arg| arg.parse().ok()).next_back().unwrap_or(RUNS);
     println!("{runs} runs a cell, {:.0} days, a look every {:.0} h", STEP * count(LOOKS), STEP * 24.0);
-    let mut passes = Vec::new();
+    let mut holds = Vec::new();
     for setup in &SETUPS {
         println!("{}", setup.said);
         let cells = (1..).zip(SCENARIOS).map(|(seed, scenario)| cell(setup, (seed, runs), scenario));
-        passes.push(cells.collect::<Vec<bool>>().into_iter().all(|passes| passes));
+        holds.push(cells.collect::<Vec<bool>>().into_iter().all(|passes| passes));
     }
     let passed: Vec<&str> =
-        SETUPS.iter().zip(&passes).filter(|(_, passes)| **passes).map(|(setup, _)| setup.said).collect();
+        SETUPS.iter().zip(&holds).filter(|(_, holds)| **holds).map(|(setup, _)| setup.said).collect();
     println!("every bar passes with: {}", passed.join("; "));
-    if passes[0] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if holds[0] { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -113,6 +113,20 @@ fn applying_a_run_and_reviewing_the_same_evidence_again_proposes_nothing_new_abo
     assert!(new.is_empty(), "{new:?}");
 }
 
+#[test]
+fn a_pool_that_is_taken_out_as_proposed_has_landed_and_does_not_just_go_missing() {
+    let folder = demo("retired-pool");
+    review(&folder, "2026-11-29T12:00:00Z");
+    let (fingerprint, retired) = proposals(&folder).into_iter().find(|(_, p)| p["kind"] == "retire_pool").unwrap();
+    assert_eq!(land(&folder, &BTreeMap::from([(fingerprint.clone(), retired.clone())])).len(), 1);
+    review(&folder, "2026-11-29T12:30:00Z");
+    assert!(run(&folder)["pools"].as_array().unwrap().iter().all(|pool| pool["id"] != retired["pool"]), "it is gone");
+    let ledger = std::fs::read_to_string(folder.join("reports/ledger.jsonl")).unwrap();
+    let about = ledger.lines().rfind(|line| line.contains(&fingerprint)).unwrap();
+    assert!(about.contains("\"state\":\"landed\""), "{about}");
+    assert!(!proposals(&folder).contains_key(&fingerprint));
+}
+
 /// Rows of two members of the demo's pool `workhorse`: member, class, successes, rows, minutes.
 fn cards(rows: &[(&str, &str, &str, u32, u32, f64)], until: &str) -> String {
     let until: DateTime<Utc> = until.parse().unwrap();

@@ -14,7 +14,7 @@ use super::speed::MemberSpeed;
 use super::statistics::cost::Worth;
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::Severities;
-use super::windows::MemberWindows;
+use super::windows::{MemberWindows, WindowRules};
 use crate::ring::{Hold, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{Known, LookKey, LookMemory, Place, PoolId, Prices, RouteDef, SourceId, Tier};
 
@@ -40,6 +40,8 @@ pub struct Requirements {
     pub min_index: Option<f64>,
     /// Largest bill, USD per million task input tokens.
     pub max_bill: Option<f64>,
+    /// Largest cost of a task at list price, USD.
+    pub max_task_usd: Option<f64>,
 }
 
 /// The numbers of a tier that evidence needs.
@@ -284,6 +286,8 @@ pub struct PoolEvidence {
     pub assigned_days: f64,
     /// Age from which on a row is scored, hours.
     pub mature_hours: f64,
+    /// What windows are judged by.
+    pub window_rules: WindowRules,
     /// What earlier looks left behind, by comparison.
     pub looks: BTreeMap<LookKey, LookMemory>,
     /// Axis → when a change on it landed last.

@@ -38,7 +38,7 @@ use crate::history::{
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
-use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
+use crate::vocabulary::{Digest, Layer, LayerState, PoolId, ProviderId, SourceId, SourceState};
 use gather::{Gathered, readiness};
 use looks::PoolLooks;
 pub use memory::Memory;
@@ -131,9 +131,8 @@ pub fn review(
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
     let fate = |known: &ProposalFact| {
-        let is_landed =
-            known.subtree_digest_after.is_some() && subtrees.get(&known.pool) == known.subtree_digest_after.as_ref();
-        if is_landed {
+        let stands = subtrees.get(&known.pool).cloned().or_else(|| gone(gathered));
+        if known.subtree_digest_after.is_some() && stands == known.subtree_digest_after {
             Fate::Landed
         } else if blocked.contains(&(known.pool.clone(), known.check.clone())) {
             Fate::Kept
@@ -219,6 +218,13 @@ fn estimate_rules(settings: &Settings, now: DateTime<Utc>) -> EstimateRules {
 fn subtrees(planned: &[Planned]) -> BTreeMap<String, String> {
     let pools = planned.iter().filter(|pool| !pool.is_single);
     pools.map(|pool| (pool.route.id.to_string(), Digest::of_json(&pool.route.raw).to_string())).collect()
+}
+
+/// What a proposal predicts of a pool that it takes out: the digest of `null`. Nothing where a file was left unread, which
+/// may hold the pool.
+fn gone(gathered: &Gathered) -> Option<String> {
+    let is_unread = |layer: &Layer| matches!(layer.state, LayerState::Unreadable(_) | LayerState::Dropped(_));
+    (!gathered.config.layers.iter().any(is_unread)).then(|| Digest::of_json(&Value::Null).to_string())
 }
 
 /// The rules of the windows.

@@ -289,5 +289,6 @@ fn requirements(rule: &PoolRule) -> Requirements {
         max_first_answer_s: rule.max_first_answer_s,
         min_index: rule.min_index,
         max_bill: rule.max_bill_usd_per_mtok,
+        max_task_usd: rule.max_usd_per_task,
     }
 }

@@ -14,14 +14,18 @@ fn retire(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Intent> {
 
 /// Less work for a member: weight 1 in a weighted pool where it has more, else out.
 pub(super) fn less(evidence: &PoolEvidence, member: &MemberEvidence, found: &mut Finding) {
-    let lighter = evidence.definition.as_ref().filter(|_| evidence.is_weighted).and_then(|route| {
+    lighter(evidence, member, found);
+    if found.intent.is_none() {
+        out(evidence, member, found);
+    }
+}
+
+/// Weight 1 for a member of a weighted pool that has more; else nothing is asked for.
+pub(super) fn lighter(evidence: &PoolEvidence, member: &MemberEvidence, found: &mut Finding) {
+    found.intent = evidence.definition.as_ref().filter(|_| evidence.is_weighted).and_then(|route| {
         let pointer = evidence.pointer_of(&member.key)?;
         intents::to_one(route, &pointer)
     });
-    match lighter {
-        Some(intent) => found.intent = Some(intent),
-        None => out(evidence, member, found),
-    }
 }
 
 /// Out, unless the pool would be thin without it.

@@ -3,8 +3,8 @@
 
 use super::gamma::ln_beta;
 
-/// Relative change at which the continued fraction has converged.
-const CONVERGED: f64 = 1e-16;
+/// Relative change at which the continued fraction has converged: two units of the last place.
+const CONVERGED: f64 = 4.5e-16;
 /// A bound that no sensible input reaches: the fraction needs about √(rows) steps.
 const MOST_STEPS: u32 = 10_000_000;
 /// What stands for zero in a denominator.

@@ -13,7 +13,7 @@ const WIDE_REACH: f64 = 40.0;
 /// A parameter below this has a heavy tail.
 const SMALL: f64 = 4.0;
 /// Spacing of the nodes in the middle, standard deviations.
-const SPACING: f64 = 0.1;
+const SPACING: f64 = 0.15;
 /// A node that adds no more than this is left out: a thousand of them stay far below what is asked for.
 const UNSEEN: f64 = 1e-19;
 /// How far around the normal approximation a quantile is looked for first, standard deviations.
