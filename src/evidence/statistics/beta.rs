@@ -3,8 +3,8 @@
 
 use super::gamma::ln_beta;
 
-/// Relative change at which the continued fraction has converged: two units of the last place.
-const CONVERGED: f64 = 4.5e-16;
+/// Relative change at which the continued fraction has converged.
+const CONVERGED: f64 = 1e-16;
 /// A bound that no sensible input reaches: the fraction needs about √(rows) steps.
 const MOST_STEPS: u32 = 10_000_000;
 /// What stands for zero in a denominator.
@@ -137,9 +137,7 @@ fn fraction(alpha: f64, beta: f64, x: f64) -> f64 {
     value
 }
 
-/// The root of a rising function between two ends, by false position with bisection as a fallback (the Illinois rule); the
-/// end where it is when it does not change its sign between them. A step is at least half the tolerance long, so that the
-/// root is soon held from both sides.
+/// The root of a rising function between two ends, by false position with bisection as a fallback (the Illinois rule).
 pub(super) fn root(lo: f64, hi: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut lo, mut hi) = (lo, hi);
     let (mut f_lo, mut f_hi) = (f(lo), f(hi));
@@ -155,9 +153,8 @@ pub(super) fn root(lo: f64, hi: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> 
             break;
         }
         let secant = (lo * f_hi - hi * f_lo) / (f_hi - f_lo);
-        let is_safe = step % 6 != 5 && secant > lo && secant < hi;
+        let is_safe = step % 3 != 2 && secant > lo && secant < hi;
         let x = if is_safe { secant } else { f64::midpoint(lo, hi) };
-        let x = x.clamp(lo + tolerance / 2.0, hi - tolerance / 2.0);
         let f_x = f(x);
         if f_x < 0.0 {
             (lo, f_lo) = (x, f_x);

@@ -16,6 +16,10 @@ const SMALL: f64 = 4.0;
 const SPACING: f64 = 0.15;
 /// A node that adds no more than this is left out: a thousand of them stay far below what is asked for.
 const UNSEEN: f64 = 1e-19;
+/// How exactly a quantile of the difference is found.
+const TOLERANCE: f64 = 1e-10;
+/// Steps after which the secant rule is given up.
+const MOST_STEPS: u32 = 20;
 /// How far around the normal approximation a quantile is looked for first, standard deviations.
 const NEAR: f64 = 0.25;
 /// Where the double exponential rule is cut off: its weights are below 1e-17 from here on.
@@ -137,12 +141,30 @@ pub fn diff_interval(a: Beta, b: Beta) -> Difference {
     let quantile = |p: f64, z: f64| {
         let below = |delta: f64| (1.0 - p) - p_diff(a, b, delta);
         let guess = mean + z * sd;
-        let (from, to) = ((guess - NEAR * sd).max(-1.0), (guess + NEAR * sd).min(1.0));
-        let near = root(from, to, 1e-10, below);
-        if near > from && near < to {
-            return near;
-        }
-        root((mean - 14.0 * sd).max(-1.0), (mean + 14.0 * sd).min(1.0), 1e-10, below)
+        secant(guess - NEAR * sd, guess + NEAR * sd, below)
+            .unwrap_or_else(|| root((mean - 14.0 * sd).max(-1.0), (mean + 14.0 * sd).min(1.0), TOLERANCE, below))
     };
     Difference { mean, lo90: quantile(0.05, -Z_95), hi90: quantile(0.95, Z_95) }
+}
+
+/// The root of a rising, nearly straight function between two near ends by the secant rule; `None` where it does not lie
+/// there or the rule leaves them.
+fn secant(from: f64, to: f64, f: impl Fn(f64) -> f64) -> Option<f64> {
+    let (mut last, mut x) = (from, to);
+    let (mut f_last, mut f_x) = (f(from), f(to));
+    if from <= -1.0 || to >= 1.0 || f_last >= 0.0 || f_x <= 0.0 {
+        return None;
+    }
+    for _ in 0..MOST_STEPS {
+        let next = x - f_x * (x - last) / (f_x - f_last);
+        if !(from..=to).contains(&next) {
+            return None;
+        }
+        if (next - x).abs() <= TOLERANCE {
+            return Some(next);
+        }
+        (last, f_last) = (x, f_x);
+        (x, f_x) = (next, f(next));
+    }
+    None
 }
