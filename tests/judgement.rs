@@ -199,6 +199,39 @@ fn a_better_member_takes_two_counted_looks_unless_it_is_plain_and_its_landing_is
 }
 
 #[test]
+fn work_that_a_cheaper_member_does_as_well_moves_to_the_pool_that_it_leads() {
+    let folder = demo("move-class");
+    let routes = json!({"experimental": {"model_routes": {
+        "workhorse": {"targets": ["anthropic/claude-opus-5-5", "openai/gpt-6-luna"]},
+        "scout": {"targets": ["openai/gpt-6-luna", "anthropic/claude-haiku-4-5"]},
+    }}});
+    std::fs::write(folder.join("data/fleet/.opencode/opencode.jsonc"), routes.to_string()).unwrap();
+    let rows = [
+        ("anthropic", "claude-opus-5-5", "implement", 594, 600, 8.0),
+        ("openai", "gpt-6-luna", "implement", 594, 600, 8.0),
+    ];
+    std::fs::write(folder.join("data/evidence/scorecards.csv"), cards(&rows, "2026-11-28T11:00:00Z")).unwrap();
+    review(&folder, "2026-11-29T12:00:00Z");
+    let found = findings(&run(&folder), "workhorse", "right-sizing");
+    let found = found.iter().find(|found| found["code"] == "over_powered").unwrap();
+    assert_eq!(found["verdict"], "misaligned", "{found:#}");
+    let moved = proposals(&folder).into_values().find(|p| p["kind"] == "move_class").unwrap();
+    assert_eq!((&moved["pool"], &moved["seat"]), (&json!("workhorse"), &json!("consumer")));
+    let primary = moved["expected"].as_array().unwrap().iter().find(|effect| effect["primary"] == true).unwrap();
+    assert_eq!((&primary["metric"], &primary["direction"]), (&json!("loss_per_task"), &json!("decrease")));
+
+    // Landed, the category names the other pool, and the same evidence asks for no more of it.
+    land(&folder, &BTreeMap::from([(String::new(), moved.clone())]));
+    let routing = std::fs::read_to_string(folder.join("data/fleet/openchamber/routing.json")).unwrap();
+    let routing: Value = serde_json::from_str(&routing).unwrap();
+    assert_eq!(routing["categories"]["implement"]["model"]["modelID"], "scout");
+    review(&folder, "2026-11-29T12:30:00Z");
+    let after = findings(&run(&folder), "workhorse", "right-sizing");
+    let after = after.iter().find(|found| found["code"] == "over_powered").unwrap();
+    assert!(after["held"].as_str().unwrap().contains("owner's choice"), "{after:#}");
+}
+
+#[test]
 fn the_first_look_over_the_bar_is_watched_and_the_second_with_new_rows_is_proposed() {
     let folder = demo("second-look");
     let write = |lead: u32, other: u32, n: u32, until: &str| {

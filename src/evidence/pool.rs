@@ -222,9 +222,24 @@ pub struct Shadow {
     pub dropped: Option<String>,
 }
 
+/// A category that sends one class of work to a pool, and could send it to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassConsumer {
+    /// Its id, `category/<class>`.
+    pub id: String,
+    /// The file that holds it.
+    pub path: String,
+    /// Its JSON pointer there.
+    pub pointer: String,
+}
+
 /// What is known of a pool's definition beside its ring.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConfigFacts {
+    /// Class of work → the category of that name that names this pool.
+    pub classes: BTreeMap<String, ClassConsumer>,
+    /// `model@effort` → another pool that it leads; filled in where a class could move there.
+    pub led_elsewhere: BTreeMap<String, PoolId>,
     /// Definitions of the same pool that are not in force.
     pub shadows: Vec<Shadow>,
     /// Overrides and notes in force for its members, with the member's target.

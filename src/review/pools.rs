@@ -10,7 +10,7 @@ use super::Memory;
 use super::gather::Gathered;
 use crate::change::METHODS;
 use crate::evidence::assemble::PoolInput;
-use crate::evidence::{ConfigFacts, Requirements, Shadow, TierNumbers};
+use crate::evidence::{ClassConsumer, ConfigFacts, Requirements, Shadow, TierNumbers};
 use crate::ring::{Catalogue, Hold, PoolPolicy, ResolvedRing, RingError, RingInput, Rule, holds};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
@@ -139,7 +139,7 @@ pub(super) fn input<'a>(
         policy: planned.policy.clone(),
         consumers: consumers_of(id, all, &gathered.config),
         consumer_files: read_files(&gathered.config),
-        facts: facts(planned, gathered, memory),
+        facts: facts(planned, all, gathered, memory),
         faults_of_nested: faults_of_others(id, all),
         seen_before: memory.seen(id, digest_of(gathered, SourceId::Quotas).as_deref()),
         missing_before: memory.missing(id, digest_of(gathered, SourceId::Catalogues).as_deref()),
@@ -164,20 +164,54 @@ fn read_files(config: &FleetConfig) -> Vec<String> {
 }
 
 /// What is known of a pool's definition beside its ring.
-fn facts(planned: &Planned, gathered: &Gathered, memory: &Memory) -> ConfigFacts {
+fn facts(planned: &Planned, all: &[Planned], gathered: &Gathered, memory: &Memory) -> ConfigFacts {
     let members = planned.ring.as_ref().map_or(&[][..], ResolvedRing::members);
     let unread = |layer: &Layer| match &layer.state {
         LayerState::Unreadable(reason) if layer.kind != "route overrides" => Some(reason.clone()),
         _ => None,
     };
     let unread: Vec<String> = gathered.config.layers.iter().filter_map(unread).collect();
+    let classes = classes(&planned.route.id, &gathered.config);
+    let led_elsewhere = if classes.is_empty() { BTreeMap::new() } else { led_elsewhere(planned, all) };
     ConfigFacts {
+        classes,
+        led_elsewhere,
         shadows: shadows(&planned.route, &gathered.config),
         holds: planned.holds.iter().map(|hold| (members[hold.member].target.to_string(), hold.clone())).collect(),
         lead_attempts: planned.ring.as_ref().ok().and_then(|ring| lead_attempts(ring, gathered, memory)),
         unread: unread.into_iter().chain(failed_categories(gathered)).collect(),
         unused_since: memory.unused_since(&planned.route.id),
     }
+}
+
+/// The categories that name a pool themselves, by the class of work that they send: their name. One that asks for an effort
+/// stays where it is, because another pool may not offer it.
+fn classes(pool: &PoolId, config: &FleetConfig) -> BTreeMap<String, ClassConsumer> {
+    let named = config.consumers.iter().filter(|consumer| {
+        consumer.is_enabled && consumer.variant.is_none() && consumer.target == ConsumerTarget::Pool(pool.clone())
+    });
+    let class = |consumer: &Consumer| {
+        let (id, path, pointer) = (consumer.id.clone(), consumer.path.clone(), consumer.pointer.clone());
+        Some((consumer.id.strip_prefix("category/")?.to_owned(), ClassConsumer { id, path, pointer }))
+    };
+    named.filter_map(class).collect()
+}
+
+/// `model@effort` → the other route that it leads: of the same tier if there is one, then the first by id.
+fn led_elsewhere(planned: &Planned, all: &[Planned]) -> BTreeMap<String, PoolId> {
+    let is_other = |other: &&Planned| {
+        !other.is_single && other.route.format == PoolFormat::OpenCode && other.route.id != planned.route.id
+    };
+    let mut others: Vec<&Planned> = all.iter().filter(is_other).collect();
+    others.sort_by_key(|other| (other.tier.0 != planned.tier.0, &other.route.id));
+    let mut led = BTreeMap::new();
+    for other in others {
+        if let Ok(ring) = &other.ring {
+            let lead = &ring.lead().key;
+            led.entry(format!("{}@{}", lead.model, lead.effort)).or_insert_with(|| other.route.id.clone());
+        }
+    }
+    led
 }
 
 /// Why the categories could not be read, if so.

@@ -67,9 +67,27 @@ pub(super) fn below_floor(
     }
     found.todo = Sentence::from("move this work to a stronger member or pool, or take the member out");
     ways::out(evidence, member, &mut found);
+    if let (None, Some(stronger)) = (&found.intent, stronger(evidence, &floored, &limits)) {
+        ways::move_class(evidence, class, stronger, &mut found);
+    }
     found.claim = Some(floor_claim(evidence, settings, &floored, &limits));
     measurable(evidence, &mut found);
     Some(found)
+}
+
+/// The member that does a class best, if its rows show that it reaches the floor there.
+fn stronger<'a>(
+    evidence: &'a PoolEvidence,
+    floored: &Floored<'_>,
+    limits: &SizingLimits,
+) -> Option<&'a MemberEvidence> {
+    let rate = |member: &MemberEvidence| {
+        let cell = member.own.cells.get(floored.class).filter(|cell| cell.tally.n >= limits.rows)?;
+        Some(cell.posterior.rate.mean()).filter(|rate| *rate >= evidence.tier.floor)
+    };
+    let others = evidence.members.iter().filter(|other| other.model_effort != floored.member.model_effort);
+    let rated = others.filter_map(|other| Some((other, rate(other)?)));
+    rated.max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.key.cmp(&a.0.key))).map(|(other, _)| other)
 }
 
 /// A member's success in a class beside the floor.

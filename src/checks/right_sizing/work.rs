@@ -173,7 +173,7 @@ fn too_strong(
     }
     found.todo = Sentence::new().own("move this class to ").name(&cheap.target);
     found.claim = Some(over_claim(evidence, settings, (strong, cheap), class, share, &judged));
-    ways::over_to(evidence, strong, cheap, &mut found);
+    ways::over_to(evidence, (strong, cheap), class, &mut found);
     measurable(evidence, &mut found);
     Some(found)
 }
