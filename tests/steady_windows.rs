@@ -81,12 +81,12 @@ fn ten_runs_over_slowly_moving_readings_leave_an_open_window_proposal_as_it_is()
     let folder = workspace("steady");
     let start: DateTime<Utc> = "2026-11-29T12:00:00Z".parse().unwrap();
     let resets_at = start + TimeDelta::hours(138);
-    let first = review(&folder, start, resets_at, [90.0, 5.0]);
+    let first = review(&folder, start, resets_at, [60.0, 5.0]);
     let [lo, point, hi] = relief(&first);
     assert!((300_000..=point).contains(&lo) && (point..=1_000_000).contains(&hi) && lo < hi, "{lo} {point} {hi}");
     for run in 1..=10_u32 {
         let now = start + TimeDelta::hours(12 * i64::from(run));
-        let used = [90.0 + 0.7 * f64::from(run), 5.0 + 0.5 * f64::from(run)];
+        let used = [(60.0 + 12.0 * f64::from(run)).min(100.0), 5.0 + 3.0 * f64::from(run)];
         assert_eq!(review(&folder, now, resets_at, used), first, "run {run}");
     }
     let ledger = std::fs::read_to_string(folder.join("reports/ledger.jsonl")).unwrap();

@@ -1,5 +1,5 @@
 //! What a run must remember of the market: the last accepted snapshot, how many rows each source ever had, and the prices that
-//! were used. From it follow the guard (a body that lost rows is not believed), the re-basing of an index, slugs that moved
+//! were used; beside it the readings of quota windows. From it follow the guard (a body that lost rows is not believed), the re-basing of an index, slugs that moved
 //! and rows that are new by id. The memory is one file, `history/market.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::Sentence;
-use crate::vocabulary::{MarketModel, RememberedPrice};
+use crate::vocabulary::{KeptReadings, MarketModel, RememberedPrice};
 
 /// What the file says of its own shape.
 const SCHEMA: &str = "market-memory/1";
@@ -43,6 +43,9 @@ pub struct MarketMemory {
     pub high_water: BTreeMap<String, u64>,
     /// Model → the list price as it was used.
     pub prices: BTreeMap<String, RememberedPrice>,
+    /// Readings of quota windows, which nobody else keeps.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub readings: KeptReadings,
 }
 
 /// A row that is not listed any more.
