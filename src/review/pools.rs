@@ -204,14 +204,14 @@ fn led_elsewhere(planned: &Planned, all: &[Planned]) -> BTreeMap<String, PoolId>
     };
     let mut others: Vec<&Planned> = all.iter().filter(is_other).collect();
     others.sort_by_key(|other| (other.tier.0 != planned.tier.0, &other.route.id));
-    let mut led = BTreeMap::new();
+    let mut pools = BTreeMap::new();
     for other in others {
         if let Ok(ring) = &other.ring {
             let lead = &ring.lead().key;
-            led.entry(format!("{}@{}", lead.model, lead.effort)).or_insert_with(|| other.route.id.clone());
+            pools.entry(format!("{}@{}", lead.model, lead.effort)).or_insert_with(|| other.route.id.clone());
         }
     }
-    led
+    pools
 }
 
 /// Why the categories could not be read, if so.

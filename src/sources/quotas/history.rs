@@ -112,9 +112,9 @@ pub(super) fn keep(kept: &KeptReadings, homes: &[QuotaHome], now: DateTime<Utc>)
         }
     }
     for windows in readings.values_mut() {
-        windows.values_mut().for_each(|of_window| {
+        for of_window in windows.values_mut() {
             of_window.retain(|reading| (now - reading.observed_at).num_days() < KEPT_DAYS);
-        });
+        }
         windows.retain(|_, of_window| !of_window.is_empty());
     }
     readings.retain(|_, windows| !windows.is_empty());
