@@ -73,11 +73,12 @@ fn findings(run: &Value, pool: &str, check: &str) -> Vec<Value> {
     check["findings"].as_array().unwrap().clone()
 }
 
-/// The open proposals by fingerprint.
+/// The open proposals by fingerprint; the file of one that has landed stays, and says so.
 fn proposals(folder: &Path) -> BTreeMap<String, Value> {
     let files = std::fs::read_dir(folder.join("reports/proposals")).unwrap().map(|entry| entry.unwrap().path());
     let json = files.filter(|path| path.extension().is_some_and(|e| e == "json"));
     json.map(|path| serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap())
+        .filter(|proposal| proposal["status"] == "proposed")
         .map(|proposal| (proposal["fingerprint"].as_str().unwrap().to_owned(), proposal))
         .collect()
 }
