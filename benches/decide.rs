@@ -1,6 +1,7 @@
 //! What a large fleet costs: weighted pools of 20 members, 100 scored rows each, from rows to verdicts on two threads. Prints
-//! time, time per pool and peak memory for a quarter of the fleet and for all of it: cost is linear when the time per pool
-//! stays. `cargo bench --bench decide`; it fails nothing.
+//! time, time per pool and peak memory for a quarter of the pools, for half the members, for half the rows and for all: cost
+//! is linear in pairs and rows when the time per pool stays over pools and never grows faster than what it is made of.
+//! `cargo bench --bench decide`; it fails nothing.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -37,19 +38,26 @@ use pool_review::vocabulary::{
     ConfigFile, FleetConfig, Outcome, Place, PoolId, ProviderId, RouteDef, ScorecardRow, SourceId, TargetRef, Tier,
 };
 
-/// Members of a pool.
-const MEMBERS: usize = 20;
-/// Rows of a member.
-const ROWS: usize = 100;
-/// Pools of the whole fleet.
-const POOLS: usize = 1000;
+/// A fleet to decide.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Pools.
+    pools: usize,
+    /// Members of a pool.
+    members: usize,
+    /// Rows of a member.
+    rows: usize,
+}
+
+/// The whole fleet.
+const WHOLE: Size = Size { pools: 1000, members: 20, rows: 100 };
 /// Threads that decide.
 const THREADS: usize = 2;
 /// Task classes.
 const CLASSES: [&str; 3] = ["implementation", "mechanical", "review"];
 
 /// Offers of the demo on held homes, one for each model.
-fn members(sources: &Gathered, settings: &Settings) -> Vec<(ProviderId, String)> {
+fn members(sources: &Gathered, settings: &Settings, wanted: usize) -> Vec<(ProviderId, String)> {
     let mut models = BTreeSet::new();
     let held = |provider: &ProviderId| settings.homes.values().any(|home| home.providers.contains(provider));
     let mut offers: Vec<_> = sources.offers.iter().filter(|offer| held(&offer.provider)).collect();
@@ -57,8 +65,8 @@ fn members(sources: &Gathered, settings: &Settings) -> Vec<(ProviderId, String)>
     let fresh = offers.into_iter().filter(|offer| {
         sources.identity.offer(&offer.provider, &offer.id).model().is_some_and(|model| models.insert(model.clone()))
     });
-    let members: Vec<_> = fresh.take(MEMBERS).map(|offer| (offer.provider.clone(), offer.id.clone())).collect();
-    assert_eq!(members.len(), MEMBERS, "the demo offers enough models on held homes");
+    let members: Vec<_> = fresh.take(wanted).map(|offer| (offer.provider.clone(), offer.id.clone())).collect();
+    assert_eq!(members.len(), wanted, "the demo offers enough models on held homes");
     members
 }
 
@@ -76,12 +84,12 @@ fn config(pools: usize, members: &[(ProviderId, String)]) -> FleetConfig {
 
 /// The rows of one member of one pool, one by one.
 fn rows(
-    pool: usize,
-    member: usize,
+    (pool, member): (usize, usize),
+    rows: usize,
     (provider, id): &(ProviderId, String),
     now: DateTime<Utc>,
 ) -> impl Iterator<Item = ScorecardRow> {
-    (0..ROWS).map(move |i| {
+    (0..rows).map(move |i| {
         let spread = i64::try_from((pool * 7 + member * 13 + i * 61) % 1900).unwrap();
         // Success from 60 % to 95 %, by member and pool, in no order that the rows would show.
         let chance = 60 + (member * 5 + pool * 3) % 36;
@@ -149,15 +157,16 @@ fn peak_mb() -> Option<u64> {
 }
 
 /// One fleet, from rows to verdicts.
-fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Utc>) {
-    let members = members(sources, settings);
+fn fleet(size: Size, sources: &Gathered, settings: &Settings, now: DateTime<Utc>) {
+    let pools = size.pools;
+    let members = members(sources, settings, size.members);
     let config = config(pools, &members);
     let start = Instant::now();
     let limits = RowLimits { max_age_days: 60.0 };
     let mut attribution = Attribution::default();
     for pool in 0..pools {
         for (member, offer) in members.iter().enumerate() {
-            for row in rows(pool, member, offer, now) {
+            for row in rows((pool, member), size.rows, offer, now) {
                 attribution.add(&sources.identity, &row, limits, now);
             }
         }
@@ -237,8 +246,9 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
     });
     let whole = start.elapsed();
     println!(
-        "{pools} pools x {MEMBERS} members, {} rows: attributed {:.2} s, decided {:.2} s, together {:.2} s, {:.2} ms a pool, peak {} MB, {tally:?}",
-        pools * MEMBERS * ROWS,
+        "{pools} pools x {} members, {} rows: attributed {:.2} s, decided {:.2} s, together {:.2} s, {:.2} ms a pool, peak {} MB, {tally:?}",
+        size.members,
+        pools * size.members * size.rows,
         attributed.as_secs_f64(),
         whole.saturating_sub(attributed).as_secs_f64(),
         whole.as_secs_f64(),
@@ -252,6 +262,13 @@ fn main() {
     let settings = Settings::load(root, Path::new("instructions/pool-composition-review.md")).unwrap();
     let now = settings.frozen_now.unwrap();
     let sources = gather(root, &settings, canonical(root, &settings, now).unwrap(), &MarketMemory::default(), now);
-    fleet(POOLS / 4, &sources, &settings, now);
-    fleet(POOLS, &sources, &settings, now);
+    let parts = [
+        Size { pools: WHOLE.pools / 4, ..WHOLE },
+        Size { members: WHOLE.members / 2, ..WHOLE },
+        Size { rows: WHOLE.rows / 2, ..WHOLE },
+        WHOLE,
+    ];
+    for size in parts {
+        fleet(size, &sources, &settings, now);
+    }
 }

@@ -73,11 +73,12 @@ fn findings(run: &Value, pool: &str, check: &str) -> Vec<Value> {
     check["findings"].as_array().unwrap().clone()
 }
 
-/// The open proposals by fingerprint.
+/// The open proposals by fingerprint; the file of one that has landed stays, and says so.
 fn proposals(folder: &Path) -> BTreeMap<String, Value> {
     let files = std::fs::read_dir(folder.join("reports/proposals")).unwrap().map(|entry| entry.unwrap().path());
     let json = files.filter(|path| path.extension().is_some_and(|e| e == "json"));
     json.map(|path| serde_json::from_slice::<Value>(&std::fs::read(path).unwrap()).unwrap())
+        .filter(|proposal| proposal["status"] == "proposed")
         .map(|proposal| (proposal["fingerprint"].as_str().unwrap().to_owned(), proposal))
         .collect()
 }
@@ -111,6 +112,20 @@ fn applying_a_run_and_reviewing_the_same_evidence_again_proposes_nothing_new_abo
     let after = proposals(&folder);
     let new: Vec<_> = after.keys().filter(is_new).map(|fingerprint| &after[fingerprint]["title"]).collect();
     assert!(new.is_empty(), "{new:?}");
+}
+
+#[test]
+fn a_pool_that_is_taken_out_as_proposed_has_landed_and_does_not_just_go_missing() {
+    let folder = demo("retired-pool");
+    review(&folder, "2026-11-29T12:00:00Z");
+    let (fingerprint, retired) = proposals(&folder).into_iter().find(|(_, p)| p["kind"] == "retire_pool").unwrap();
+    assert_eq!(land(&folder, &BTreeMap::from([(fingerprint.clone(), retired.clone())])).len(), 1);
+    review(&folder, "2026-11-29T12:30:00Z");
+    assert!(run(&folder)["pools"].as_array().unwrap().iter().all(|pool| pool["id"] != retired["pool"]), "it is gone");
+    let ledger = std::fs::read_to_string(folder.join("reports/ledger.jsonl")).unwrap();
+    let about = ledger.lines().rfind(|line| line.contains(&fingerprint)).unwrap();
+    assert!(about.contains("\"state\":\"landed\""), "{about}");
+    assert!(!proposals(&folder).contains_key(&fingerprint));
 }
 
 /// Rows of two members of the demo's pool `workhorse`: member, class, successes, rows, minutes.
@@ -183,6 +198,39 @@ fn a_better_member_takes_two_counted_looks_unless_it_is_plain_and_its_landing_is
     assert!(ledger.contains("\"state\":\"landed\""), "the landing is in the ledger");
     let swaps = proposals(&folder).into_values().filter(|proposal| proposal["kind"] == "swap_lead");
     assert!(swaps.into_iter().all(|proposal| proposal["status"] == "landed"), "its file stays while it is measured");
+}
+
+#[test]
+fn work_that_a_cheaper_member_does_as_well_moves_to_the_pool_that_it_leads() {
+    let folder = demo("move-class");
+    let routes = json!({"experimental": {"model_routes": {
+        "workhorse": {"targets": ["anthropic/claude-opus-5-5", "openai/gpt-6-luna"]},
+        "scout": {"targets": ["openai/gpt-6-luna", "anthropic/claude-haiku-4-5"]},
+    }}});
+    std::fs::write(folder.join("data/fleet/.opencode/opencode.jsonc"), routes.to_string()).unwrap();
+    let rows = [
+        ("anthropic", "claude-opus-5-5", "implement", 594, 600, 8.0),
+        ("openai", "gpt-6-luna", "implement", 594, 600, 8.0),
+    ];
+    std::fs::write(folder.join("data/evidence/scorecards.csv"), cards(&rows, "2026-11-28T11:00:00Z")).unwrap();
+    review(&folder, "2026-11-29T12:00:00Z");
+    let found = findings(&run(&folder), "workhorse", "right-sizing");
+    let found = found.iter().find(|found| found["code"] == "over_powered").unwrap();
+    assert_eq!(found["verdict"], "misaligned", "{found:#}");
+    let moved = proposals(&folder).into_values().find(|p| p["kind"] == "move_class").unwrap();
+    assert_eq!((&moved["pool"], &moved["seat"]), (&json!("workhorse"), &json!("consumer")));
+    let primary = moved["expected"].as_array().unwrap().iter().find(|effect| effect["primary"] == true).unwrap();
+    assert_eq!((&primary["metric"], &primary["direction"]), (&json!("loss_per_task"), &json!("decrease")));
+
+    // Landed, the category names the other pool, and the same evidence asks for no more of it.
+    land(&folder, &BTreeMap::from([(String::new(), moved.clone())]));
+    let routing = std::fs::read_to_string(folder.join("data/fleet/openchamber/routing.json")).unwrap();
+    let routing: Value = serde_json::from_str(&routing).unwrap();
+    assert_eq!(routing["categories"]["implement"]["model"]["modelID"], "scout");
+    review(&folder, "2026-11-29T12:30:00Z");
+    let after = findings(&run(&folder), "workhorse", "right-sizing");
+    let after = after.iter().find(|found| found["code"] == "over_powered").unwrap();
+    assert!(after["held"].as_str().unwrap().contains("owner's choice"), "{after:#}");
 }
 
 #[test]

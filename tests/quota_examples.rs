@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use pool_review::evidence::statistics::shares::{ShareLimits, ShareSide, SharedWindow, sustainable_share};
 use pool_review::evidence::windows::{
     BurnOverride, BurnRate, MemberOf, MemberWindows, Phase, Range, Standing, WindowJudgement, WindowLabel,
@@ -27,19 +27,41 @@ fn examples() -> Option<PathBuf> {
 
 /// A folder with copies of some snapshots, so that they are read together as history. Names are reversed: order of
 /// files must not matter.
-fn folder_of(case: &str, examples: &Path, names: &[&str]) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("quota_examples-{case}"));
-    write_copies(&folder, examples, names);
+fn folder_of(case: &str, examples: &Path, names: &[&str], shift: TimeDelta) -> PathBuf {
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("quota_examples-{}-{case}", shift.num_minutes()));
+    write_copies(&folder, examples, names, shift);
     folder
+}
+
+/// A document with every instant moved.
+fn moved(value: &mut Value, shift: TimeDelta) {
+    match value {
+        Value::String(text) => {
+            if let Ok(at) = DateTime::parse_from_rfc3339(text) {
+                *text = (at + shift).to_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| moved(item, shift)),
+        Value::Object(entries) => entries.values_mut().for_each(|value| moved(value, shift)),
+        _ => {}
+    }
 }
 
 /// Writes the copies.
 #[expect(clippy::disallowed_methods, reason = "tests write their own inputs")]
-fn write_copies(folder: &Path, examples: &Path, names: &[&str]) {
+fn write_copies(folder: &Path, examples: &Path, names: &[&str], shift: TimeDelta) {
     std::fs::create_dir_all(folder).unwrap();
     for (index, name) in names.iter().enumerate() {
         let target = folder.join(format!("{:02}.json", names.len() - index));
-        std::fs::write(target, std::fs::read(examples.join(name)).unwrap()).unwrap();
+        let bytes = std::fs::read(examples.join(name)).unwrap();
+        if shift.is_zero() {
+            std::fs::write(target, bytes).unwrap();
+        } else {
+            let mut document: Value = serde_json::from_slice(&bytes).unwrap();
+            moved(&mut document, shift);
+            std::fs::write(target, document.to_string()).unwrap();
+        }
     }
 }
 
@@ -307,38 +329,114 @@ fn snapshots(case: &Value) -> Vec<&str> {
     }
 }
 
+/// A case of the examples with the rules of its document, its members read and priced.
+struct Read {
+    /// The case.
+    case: Value,
+    /// The rules.
+    rules: WindowRules,
+    /// The members.
+    members: Vec<MemberWindows>,
+    /// Whether a window follows the calendar, whose months differ in length.
+    has_calendar: bool,
+}
+
+/// Every case, with every instant moved.
+fn cases(examples: &Path, shift: TimeDelta) -> Vec<Read> {
+    let mut cases = Vec::new();
+    for document in expectations(examples) {
+        let rules = rules(&document["parameters"]);
+        for case in document["cases"].as_array().unwrap() {
+            let id = case["id"].as_str().unwrap();
+            let now: DateTime<Utc> = case["now"].as_str().unwrap().parse().unwrap();
+            let folder = folder_of(id, examples, &snapshots(case), shift);
+            let (homes, note) = quotas::read(&folder, "quotas", now + shift);
+            assert_eq!(note.state, SourceState::Fresh, "{id}: a snapshot of the review instant is fresh");
+            let members = members(case, &homes, &rules, now + shift);
+            let texts = snapshots(case).into_iter().map(|name| std::fs::read_to_string(examples.join(name)).unwrap());
+            let has_calendar = texts.into_iter().any(|text| text.contains("\"calendar\""));
+            cases.push(Read { case: case.clone(), rules, members, has_calendar });
+        }
+    }
+    cases
+}
+
+/// Compares cases with what is expected of them: numbers compared by kind, and the differences.
+fn compare(cases: &[Read]) -> (BTreeMap<String, usize>, usize, Vec<String>) {
+    let (mut wrong, mut numbers) = (Vec::new(), 0);
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for Read { case, rules, members, .. } in cases {
+        let (id, kind) = (case["id"].as_str().unwrap(), case["kind"].as_str().unwrap());
+        *kinds.entry(kind.to_owned()).or_default() += 1;
+        let mut check = Check { id, wrong: &mut wrong, numbers: &mut numbers };
+        match kind {
+            "windows" => check_members(&mut check, members, &case["expected"]),
+            "lead" => {
+                check_members(&mut check, members, &case["expected"]);
+                check_lead(&mut check, case, members, rules);
+            }
+            "weighted" => check_weighted(&mut check, case, members),
+            other => panic!("{id}: nobody judges the kind {other:?}"),
+        }
+    }
+    (kinds, numbers, wrong)
+}
+
 #[test]
 fn every_handed_example_comes_out_with_its_numbers_and_its_verdict() {
     let Some(examples) = examples() else {
         eprintln!("skipped: ../shared not present");
         return;
     };
-    let (mut wrong, mut numbers) = (Vec::new(), 0);
-    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-    for document in expectations(&examples) {
-        let rules = rules(&document["parameters"]);
-        for case in document["cases"].as_array().unwrap() {
-            let id = case["id"].as_str().unwrap();
-            let kind = case["kind"].as_str().unwrap();
-            *kinds.entry(kind.to_owned()).or_default() += 1;
-            let now = case["now"].as_str().unwrap().parse().unwrap();
-            let (homes, note) = quotas::read(&folder_of(id, &examples, &snapshots(case)), "quotas", now);
-            assert_eq!(note.state, SourceState::Fresh, "{id}: a snapshot of the review instant is fresh");
-            let mut check = Check { id, wrong: &mut wrong, numbers: &mut numbers };
-            let members = members(case, &homes, &rules, now);
-            match kind {
-                "windows" => check_members(&mut check, &members, &case["expected"]),
-                "lead" => {
-                    check_members(&mut check, &members, &case["expected"]);
-                    check_lead(&mut check, case, &members, &rules);
+    let (kinds, numbers, wrong) = compare(&cases(&examples, TimeDelta::zero()));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    eprintln!("cases: {kinds:?}, numbers compared: {numbers}");
+}
+
+#[test]
+fn moving_every_instant_of_an_example_changes_no_number_and_no_verdict() {
+    let Some(examples) = examples() else {
+        eprintln!("skipped: ../shared not present");
+        return;
+    };
+    // The calendar repeats after 400 years; by less, only windows that do not follow it stay as they are.
+    let (kinds, _, wrong) = compare(&cases(&examples, TimeDelta::days(146_097)));
+    assert!(wrong.is_empty() && kinds.values().sum::<usize>() > 0, "{}", wrong.join("\n"));
+    for shift in [TimeDelta::minutes(25_051), TimeDelta::minutes(-1_000_001)] {
+        let mut cases = cases(&examples, shift);
+        cases.retain(|case| !case.has_calendar);
+        let (kinds, _, wrong) = compare(&cases);
+        assert!(wrong.is_empty() && kinds.values().sum::<usize>() > 0, "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn swapping_the_lead_and_an_equal_of_an_example_negates_the_gap() {
+    let Some(examples) = examples() else {
+        eprintln!("skipped: ../shared not present");
+        return;
+    };
+    let mut pairs = 0;
+    for Read { case, rules, members, .. } in cases(&examples, TimeDelta::zero()) {
+        if case["kind"] != "lead" {
+            continue;
+        }
+        let (lead, equals) = sides(&case, &members);
+        for equal in equals {
+            let gap = |lead: &MemberWindows, equal: &MemberWindows| {
+                judge_windows(lead, std::slice::from_ref(equal), &rules).gap
+            };
+            match (gap(&lead, &equal), gap(&equal, &lead)) {
+                (Some(forth), Some(back)) => {
+                    pairs += 1;
+                    let sums = [forth.low + back.high, forth.high + back.low];
+                    assert!(sums.iter().all(|sum| sum.abs() < 1e-12), "{}: {forth:?} {back:?}", case["id"]);
                 }
-                "weighted" => check_weighted(&mut check, case, &members),
-                other => panic!("{id}: nobody judges the kind {other:?}"),
+                (forth, back) => assert!(forth.is_none() || back.is_none(), "{}", case["id"]),
             }
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    eprintln!("cases: {kinds:?}, numbers compared: {numbers}");
+    assert!(pairs >= 10, "{pairs} pairs have prices on both sides");
 }
 
 #[test]

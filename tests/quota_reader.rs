@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pool_review::sources::quotas;
-use pool_review::vocabulary::{QuotaHome, QuotaWindow, SourceNote, SourceState, WindowAge, WindowRemark, WindowStatus};
+use pool_review::vocabulary::{
+    KeptReadings, QuotaHome, QuotaWindow, SourceNote, SourceState, WindowAge, WindowRemark, WindowStatus,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -313,6 +315,55 @@ fn history(test: &str, readings: &[(i64, u32, &str)]) -> QuotaWindow {
         })
         .collect();
     read(test, &documents).0[0].windows[0].clone()
+}
+
+#[test]
+fn the_burn_is_the_slope_of_a_cycle_once_three_readings_stand_apart() {
+    let reset = "2026-12-02T12:00:00Z";
+    let burn = |test: &str, readings: &[(i64, u32, &str)]| history(test, readings).recent_burn;
+    assert_eq!(burn("slope-2", &[(12, 40, reset), (0, 46, reset)]), None, "one slope says no more than the average");
+    // Slopes of 12/12 and 6/12 points an hour, the newest counting 0.4: 0.4·0.5 + 0.6·1.0 = 0.8.
+    let slope = burn("slope-3", &[(24, 28, reset), (12, 40, reset), (0, 46, reset)]).unwrap();
+    assert!((slope - 0.008).abs() < 1e-12, "{slope}");
+    assert_eq!(burn("slope-drop", &[(24, 40, reset), (12, 2, reset), (0, 3, reset)]), None, "a drop begins anew");
+    let other = "2026-11-29T01:00:00Z";
+    assert_eq!(burn("slope-reset", &[(24, 28, other), (12, 40, reset), (0, 46, reset)]), None, "of another cycle");
+    let close = (now() - TimeDelta::minutes(5)).to_rfc3339();
+    let documents = [(24, 28), (12, 40)].map(|(hours, used)| {
+        let at = (now() - TimeDelta::hours(hours)).to_rfc3339();
+        document(&at, vec![weekly(json!({ "used_percent": used, "resets_at": reset, "observed_at": at }))])
+    });
+    let near = document(&close, vec![weekly(json!({ "used_percent": 40, "resets_at": reset, "observed_at": close }))]);
+    let newest = document(
+        "2026-11-29T12:00:00Z",
+        vec![weekly(json!({ "used_percent": 46, "resets_at": reset, "observed_at": "2026-11-29T12:00:00Z" }))],
+    );
+    let (homes, _) = read("slope-close", &[documents.to_vec(), vec![near, newest]].concat());
+    let slope = homes[0].windows[0].recent_burn.unwrap();
+    assert!(slope < 0.01, "five minutes apart is no slope of its own: {slope}");
+}
+
+#[test]
+fn readings_that_a_collector_overwrote_are_kept_for_the_burn() {
+    let reset = "2026-12-02T12:00:00Z";
+    let (mut kept, mut burns) = (KeptReadings::new(), Vec::new());
+    for (hours_ago, used) in [(24, 28), (12, 40), (0, 46)] {
+        let at = now() - TimeDelta::hours(hours_ago);
+        let seen = at.to_rfc3339();
+        let text =
+            document(&seen, vec![weekly(json!({ "used_percent": used, "resets_at": reset, "observed_at": seen }))]);
+        let place = folder("overwritten", &[("one.json", text.to_string().as_bytes())]);
+        let (homes, _) = quotas::read_with(&place, "q", &kept, at);
+        burns.push(homes[0].windows[0].recent_burn);
+        kept = quotas::keep(&kept, &homes, at);
+        assert_eq!(quotas::keep(&kept, &homes, at), kept, "the same reading again adds nothing");
+    }
+    assert_eq!((burns[0], burns[1]), (None, None));
+    assert!((burns[2].unwrap() - 0.008).abs() < 1e-12);
+    let windows = kept.values().next().unwrap();
+    assert_eq!(windows.values().next().unwrap().len(), 3);
+    let later = now() + TimeDelta::days(56);
+    assert!(quotas::keep(&kept, &[], later).is_empty(), "after eight weeks nothing is kept");
 }
 
 #[test]

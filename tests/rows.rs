@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Duration, Utc};
 use pool_review::evidence::rates::wilson;
-use pool_review::rollup::{self, MemberTally, RollupInput, RollupRow};
+use pool_review::rollup::{self, RollupRow};
 use pool_review::sources::{scorecards, speeds};
 use pool_review::vocabulary::{
-    Digest, Effort, HomeId, Outcome, PoolId, ScorecardRow, SourceNote, SourceState, SpeedRow,
+    Digest, Effort, HomeId, Outcome, Place, PoolId, ProviderId, ScorecardRow, SourceNote, SourceState, SpeedRow,
 };
 use proptest::prelude::{Strategy, any, prop, proptest};
 use serde_json::Value;
@@ -570,29 +570,51 @@ fn outside_names_in_messages_are_cut_and_made_visible() {
     assert!(reason.contains("\\u{1b}[31mxxx") && reason.chars().count() < 200, "{reason}");
 }
 
-/// A settled row.
-fn input() -> impl Strategy<Value = RollupInput> {
+/// A scorecard of a task that ended some hours before the review.
+fn card(task: &str, hours_ago: i64, outcome: Outcome, duration_s: Option<f64>, cost_usd: Option<f64>) -> ScorecardRow {
+    ScorecardRow {
+        task_id: task.to_owned(),
+        attempt: 1,
+        finished_at: now() - Duration::hours(hours_ago),
+        pool: Some(PoolId::new("p")),
+        provider: ProviderId::new("home"),
+        model: "m".to_owned(),
+        effort: None,
+        home: None,
+        task_class: "c".to_owned(),
+        outcome,
+        duration_s,
+        is_cut_off: false,
+        tokens: [Some(1), None, None, Some(2)],
+        session_id: None,
+        cost_usd,
+        epoch: String::new(),
+        judged: None,
+        place: Place::new("cards.csv", 2),
+    }
+}
+
+/// Any scorecard; those of the review's own day are immature.
+fn any_card() -> impl Strategy<Value = ScorecardRow> {
     let outcome = prop::sample::select(vec![Outcome::Success, Outcome::Failure, Outcome::Infra, Outcome::Unknown]);
-    let key = (0..2_u8, 0..3_u8, 0..2_u8, 0..6_u8, 0..4_u64);
+    let key = (0..2_u8, 0..3_u8, 0..2_u8, 0..6_u8, 0..4_i64);
     let amounts = (prop::option::of(0.0..5000.0), prop::option::of(0.0..3.0));
-    (key, outcome, any::<bool>(), amounts).prop_map(|((pool, member, class, task, day), outcome, young, amounts)| {
-        RollupInput {
-            pool: format!("pool-{pool}"),
-            member: format!("m{member}@default#home"),
-            class: format!("class-{class}"),
-            task: format!("t{task}"),
-            day: now().date_naive() - chrono::Days::new(day),
-            outcome,
-            immature: young && day == 0,
-            duration_s: amounts.0,
-            cost_usd: amounts.1,
-        }
+    (key, outcome, amounts).prop_map(|((pool, model, class, task, day), outcome, amounts)| ScorecardRow {
+        pool: Some(PoolId::new(format!("pool-{pool}"))),
+        model: format!("m{model}"),
+        task_class: format!("class-{class}"),
+        ..card(&format!("t{task}"), 6 + 24 * day, outcome, amounts.0, amounts.1)
     })
 }
 
-/// What a tally counts, without the distinct counts that do not add.
-fn additive(tally: &MemberTally) -> [u64; 8] {
-    let sums = &tally.sums;
+/// The rollup of some scorecards at the review.
+fn daily(rows: &[ScorecardRow]) -> Vec<RollupRow> {
+    rollup::daily(rows, now() - Duration::hours(24))
+}
+
+/// What a rollup counts, without the distinct counts that do not add.
+fn additive(row: &RollupRow) -> [u64; 8] {
+    let sums = &row.sums;
     [
         sums.attempts,
         sums.successes,
@@ -608,34 +630,33 @@ fn additive(tally: &MemberTally) -> [u64; 8] {
 proptest! {
     #[test]
     fn a_rollup_does_not_depend_on_the_order_of_rows(
-        (rows, shuffled) in prop::collection::vec(input(), 0..60).prop_flat_map(|rows| {
+        (rows, shuffled) in prop::collection::vec(any_card(), 0..60).prop_flat_map(|rows| {
             let shuffled = proptest::strategy::Just(rows.clone()).prop_shuffle();
             (proptest::strategy::Just(rows), shuffled)
         })
     ) {
-        assert_eq!(rollup::by_member(&rows), rollup::by_member(&shuffled), "bit for bit");
+        assert_eq!(daily(&rows), daily(&shuffled), "bit for bit");
     }
 
     #[test]
-    fn rollups_of_two_halves_add_up_to_the_rollup_of_the_whole(rows in prop::collection::vec(input(), 0..60), at in 0..60_usize) {
+    fn rollups_of_two_halves_add_up_to_the_rollup_of_the_whole(rows in prop::collection::vec(any_card(), 0..60), at in 0..60_usize) {
         let (left, right) = rows.split_at(at.min(rows.len()));
-        let halves = [rollup::by_member(left), rollup::by_member(right)].concat();
-        let whole = rollup::by_member(&rows);
-        assert!(whole.is_sorted_by_key(|tally| (tally.pool.clone(), tally.member.clone(), tally.class.clone())));
-        for tally in &whole {
-            let key = |other: &&MemberTally| (&other.pool, &other.member, &other.class) == (&tally.pool, &tally.member, &tally.class);
-            let parts: Vec<_> = halves.iter().filter(key).collect();
+        let halves = [daily(left), daily(right)].concat();
+        let whole = daily(&rows);
+        assert!(whole.is_sorted_by_key(|row| row.key.clone()));
+        for row in &whole {
+            let parts: Vec<_> = halves.iter().filter(|other| other.key == row.key).collect();
             let counts = parts.iter().map(|part| additive(part)).fold([0; 8], |mut sum, part| {
                 sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
                 sum
             });
-            assert_eq!(counts, additive(tally));
-            let near = |of: fn(&MemberTally) -> f64| (parts.iter().map(|part| of(part)).sum::<f64>() - of(tally)).abs() < 1e-6;
-            assert!(near(|t| t.sums.sum_ln_duration) && near(|t| t.sums.cost_usd));
-            assert_eq!(parts.iter().map(|part| part.first_day).min(), Some(tally.first_day));
-            assert_eq!(parts.iter().map(|part| part.last_day).max(), Some(tally.last_day));
+            assert_eq!(counts, additive(row));
+            let near = |of: fn(&RollupRow) -> f64| (parts.iter().map(|part| of(part)).sum::<f64>() - of(row)).abs() < 1e-6;
+            assert!(near(|row| row.sums.sum_ln_duration) && near(|row| row.sums.cost_usd));
+            assert_eq!(parts.iter().map(|part| part.first_at).min(), Some(row.first_at));
+            assert_eq!(parts.iter().map(|part| part.last_at).max(), Some(row.last_at));
         }
-        assert_eq!(whole.iter().map(|tally| tally.sums.attempts).sum::<u64>(), rows.len() as u64, "no row is lost");
+        assert_eq!(whole.iter().map(|row| row.sums.attempts).sum::<u64>(), rows.len() as u64, "no row is lost");
     }
 
     #[test]
@@ -657,34 +678,23 @@ proptest! {
 }
 
 #[test]
-fn a_tally_is_worked_by_hand() {
-    let day = |days| now().date_naive() - chrono::Days::new(days);
-    let row = |task: &str, days, outcome, duration_s, cost_usd| RollupInput {
-        pool: "p".to_owned(),
-        member: "m".to_owned(),
-        class: "c".to_owned(),
-        task: task.to_owned(),
-        day: day(days),
-        outcome,
-        immature: false,
-        duration_s,
-        cost_usd,
-    };
+fn a_rollup_is_worked_by_hand() {
     let rows = [
-        row("t1", 3, Outcome::Success, Some(100.0), Some(0.5)),
-        row("t1", 3, Outcome::Failure, Some(50.0), None),
-        row("t2", 2, Outcome::Failure, Some(0.0), Some(0.0)),
-        row("t3", 1, Outcome::Infra, Some(9.0), Some(0.25)),
-        row("t4", 1, Outcome::Unknown, Some(9.0), None),
-        RollupInput { immature: true, ..row("t5", 0, Outcome::Success, Some(9.0), Some(9.0)) },
+        card("t1", 30, Outcome::Success, Some(100.0), Some(0.5)),
+        card("t1", 29, Outcome::Failure, Some(50.0), None),
+        card("t2", 28, Outcome::Failure, Some(0.0), Some(0.0)),
+        card("t3", 27, Outcome::Infra, Some(9.0), Some(0.25)),
+        card("t4", 26, Outcome::Unknown, Some(9.0), None),
+        card("t5", 23, Outcome::Success, Some(9.0), Some(9.0)),
     ];
-    let tallies = rollup::by_member(&rows);
-    let sums = &tallies[0].sums;
-    assert_eq!(additive(&tallies[0]), [6, 1, 2, 1, 1, 1, 2, 3]);
-    assert_eq!((sums.tasks, sums.scored_tasks, sums.scored_days), (5, 2, 2), "t1 to t5; t1, t2; days 3 and 2");
-    assert_eq!((tallies[0].first_day, tallies[0].last_day), (day(3), day(0)));
+    let table = daily(&rows);
+    let sums = &table[0].sums;
+    assert_eq!((table.len(), additive(&table[0])), (1, [6, 1, 2, 1, 1, 1, 2, 3]));
+    assert_eq!((sums.tasks, sums.scored_tasks, sums.scored_days), (5, 2, 1), "t1 to t5; t1, t2; one day");
+    assert_eq!((table[0].first_at, table[0].last_at), (rows[0].finished_at, rows[5].finished_at));
     // ln 100 + ln 50 = 4.605170 + 3.912023 = 8.517193; squares 21.207592 + 15.303924 = 36.511516. A duration of 0 has no logarithm.
     assert!((sums.sum_ln_duration - 8.517_193).abs() < 1e-6 && (sums.sum_ln_duration_sq - 36.511_516).abs() < 1e-5);
     assert!((sums.cost_usd - 0.75).abs() < 1e-12, "0.5 + 0 + 0.25; the immature 9 waits");
-    assert!(rollup::by_member(&[]).is_empty());
+    assert_eq!((table[0].usage.input_tokens, table[0].usage.output_tokens), (6, 12), "of every attempt");
+    assert!(daily(&[]).is_empty());
 }

@@ -66,10 +66,28 @@ proptest! {
     }
 
     #[test]
-    fn one_more_success_of_the_alternative_never_lowers_the_saving(a in beta(), b in beta()) {
+    fn one_more_success_of_the_alternative_or_failure_of_the_lead_never_lowers_the_saving(a in beta(), b in beta()) {
         let bars = PairBars::default();
-        let saving = |rate| pair_decision(&side(a, 0.5, 2.0), &side(rate, 0.5, 2.0), WORTH, &bars, None).money.saving;
-        prop_assert!(saving(Beta::new(b.alpha + 1.0, b.beta)) >= saving(b) - 1e-12);
+        let saving = |a, b| pair_decision(&side(a, 0.5, 2.0), &side(b, 0.5, 2.0), WORTH, &bars, None).money.saving;
+        prop_assert!(saving(a, Beta::new(b.alpha + 1.0, b.beta)) >= saving(a, b) - 1e-12);
+        prop_assert!(saving(Beta::new(a.alpha, a.beta + 1.0), b) >= saving(a, b) - 1e-12);
+    }
+
+    #[test]
+    fn doubling_all_rows_at_the_prior_never_weakens_a_bar_that_was_passed(
+        rates in (0.05..0.95, 0.05..0.95), kappa in (2.0..30.0, 2.0..30.0), rows in 8.0..400.0,
+    ) {
+        let bars = PairBars::default();
+        let at = |rows: f64| {
+            let rate = |rate: f64, kappa: f64| Beta::new(rate * (kappa + rows), (1.0 - rate) * (kappa + rows));
+            let (lead, other) = (rate(rates.0, kappa.0), rate(rates.1, kappa.1));
+            let decision = pair_decision(&side(lead, 0.5, 2.0), &side(other, 0.5, 2.0), WORTH, &bars, None);
+            (decision.money.p_saving, p_diff(lead, other, -bars.guard_margin))
+        };
+        let (once, twice) = (at(rows), at(2.0 * rows));
+        for (before, after, bar) in [(once.0, twice.0, bars.propose), (once.1, twice.1, bars.guard)] {
+            prop_assert!(before < bar || after >= before - 1e-9, "{before} {after}");
+        }
     }
 
     #[test]
@@ -160,18 +178,6 @@ fn one_class_standardised_is_its_posterior() {
     let cell = Beta::new(41.5, 9.25);
     let (cells, mix) = (BTreeMap::from([("all".to_owned(), cell)]), BTreeMap::from([("all".to_owned(), 1.0)]));
     assert_eq!(standardised_rate(&cells, &mix), Some(cell));
-}
-
-#[test]
-fn doubling_the_rows_of_members_at_their_priors_never_weakens_a_bar_that_was_passed() {
-    let bars = PairBars::default();
-    let p = |rows: f64| {
-        let lead = side(Beta::new(4.0 + 0.60 * rows, 4.0 / 0.60 * 0.40 + 0.40 * rows), 0.5, 2.0);
-        let other = side(Beta::new(6.0 + 0.85 * rows, 6.0 / 0.85 * 0.15 + 0.15 * rows), 0.5, 2.0);
-        pair_decision(&lead, &other, WORTH, &bars, None).money.p_saving
-    };
-    assert!(p(100.0) >= bars.propose, "{}", p(100.0));
-    assert!([200.0, 400.0, 800.0].map(&p).windows(2).all(|pair| pair[1] >= pair[0]));
 }
 
 #[test]

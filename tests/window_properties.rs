@@ -101,6 +101,7 @@ fn raw_window() -> impl Strategy<Value = QuotaWindow> {
             observed_at: observed.map(|minutes| now() + TimeDelta::minutes(minutes)),
             invalid: None,
             remarks: Vec::new(),
+            recent_burn: None,
             place: Place::new("q.json", 1),
         },
     )

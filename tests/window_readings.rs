@@ -37,6 +37,7 @@ fn weekly(minutes_ago: i64) -> QuotaWindow {
         observed_at: Some(at(-minutes_ago)),
         invalid: None,
         remarks: Vec::new(),
+        recent_burn: None,
         place: Place::new("q.json", 1),
     }
 }

@@ -123,11 +123,9 @@ pub(super) fn effects(finding: &Finding, intent: &Intent, family: Family) -> Vec
         moved_ppm.map(|point| certain("share_of_pool", "ppm", if adds { "increase" } else { "decrease" }, point));
     let price =
         finding.measured.as_ref().filter(|measured| family == Family::Window && measured.unit == Unit::WindowPrice);
-    let price = price.and_then(|measured| integer(measured.value, 1e6)).filter(|point| *point > 0);
+    let price = price.and_then(|measured| relief(measured.value, finding.limit.as_ref()?.value));
     let mut effects = match (price, share) {
-        (Some(point), share) => {
-            std::iter::once(certain("window_price", "ppm", "decrease", point)).chain(share).collect()
-        }
+        (Some(price), share) => std::iter::once(price).chain(share).collect(),
         (None, Some(share)) if intent.kind == ProposalKind::AddTrial => vec![share],
         (None, share) => {
             let direction = if adds { "increase" } else { "decrease" };
@@ -138,6 +136,16 @@ pub(super) fn effects(finding: &Finding, intent: &Intent, family: Family) -> Vec
         first.primary = true;
     }
     effects
+}
+
+/// The price that a change of windows takes off, `None` when it takes none. A price moves with every reading, by less than
+/// anybody would act on: what lies within half the bar of it is the same claim (methods §18.2), and so is what reaches down
+/// to the bar itself, under which there would be no finding.
+fn relief(gap: f64, bar: f64) -> Option<Effect> {
+    let [point, lo90, hi90] =
+        [gap, (gap - bar / 2.0).max(bar).min(gap), (gap + bar / 2.0).min(1.0)].map(|value| integer(value, 1e6));
+    let price = certain("window_price", "ppm", "decrease", point.filter(|point| *point > 0)?);
+    Some(Effect { lo90: lo90?, hi90: hi90?, ..price })
 }
 
 /// An effect without an interval: a fact or a reading.

@@ -1,6 +1,8 @@
 //! Are the members right-sized for the pool's job: speed spread, over- and under-powered work, scarcer windows, shares,
 //! requirements of the pool, tier misfit (methods §13). Members are compared only in task classes both have rows in.
 
+mod floor;
+mod requirements;
 mod spread;
 mod ways;
 mod windows;
@@ -24,7 +26,7 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     speeds(evidence, settings, &mut judgement);
     work(evidence, settings, &mut judgement);
     judgement.findings.extend(windows::judge(evidence, settings));
-    judgement.findings.extend(requirements(evidence, settings));
+    judgement.findings.extend(requirements::judge(evidence, settings));
     judgement.findings.extend(misfits(evidence, settings));
     judgement.findings.extend(idle(evidence, settings));
     judgement.numbers.extend(numbers(evidence));
@@ -100,116 +102,6 @@ fn work(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgement)
             .push((Verdict::InsufficientEvidence, format!("floor_unjudged:no_member_has_{rows:.0}_weighted_rows")));
     }
     work::judge(evidence, settings, judgement);
-}
-
-/// One requirement held against one member.
-struct Requirement {
-    /// Code of the finding.
-    code: &'static str,
-    /// What is measured.
-    what: &'static str,
-    /// The settings key of the limit.
-    setting: &'static str,
-    /// The limit, if the pool states one.
-    limit: Option<f64>,
-    /// Which side is fine.
-    op: LimitOp,
-    /// Unit.
-    unit: Unit,
-    /// The value, its observations, and whether it is measured by us.
-    value: Option<(f64, Option<u64>, bool)>,
-}
-
-/// The requirements the pool states in the settings.
-fn requirements(evidence: &PoolEvidence, settings: &Settings) -> Vec<Finding> {
-    let rows = settings.thresholds.sizing.speed_rows;
-    evidence
-        .members
-        .iter()
-        .flat_map(|member| {
-            requirement_rows(evidence, member, rows).into_iter().filter_map(|row| outside(evidence, member, &row))
-        })
-        .collect()
-}
-
-/// Every requirement with the member's value: measured when there are enough requests, else the market's.
-fn requirement_rows(evidence: &PoolEvidence, member: &MemberEvidence, rows: f64) -> Vec<Requirement> {
-    let asked = &evidence.requirements;
-    let speed = member.speed.as_ref().map(|speed| &speed.all);
-    #[expect(clippy::cast_precision_loss, reason = "request counts stay far below 2^53")]
-    let own = |measure: Option<crate::evidence::speed::Measure>| {
-        measure.filter(|m| m.n as f64 >= rows).map(|m| (m.value, Some(m.n), true))
-    };
-    let market = |value: Option<f64>| value.map(|value| (value, None, false));
-    let tps = own(speed.and_then(|speed| speed.output_tps)).or_else(|| market(member.market_tps.get()));
-    let first =
-        own(speed.and_then(|speed| speed.first_answer_s)).or_else(|| market(member.market_first_answer_s.get()));
-    vec![
-        Requirement {
-            code: "below_speed_floor",
-            what: "output speed",
-            setting: "pools",
-            limit: asked.min_output_tps,
-            op: LimitOp::AtLeast,
-            unit: Unit::TokensPerSecond,
-            value: tps,
-        },
-        Requirement {
-            code: "below_speed_floor",
-            what: "time to first answer",
-            setting: "pools",
-            limit: asked.max_first_answer_s,
-            op: LimitOp::AtMost,
-            unit: Unit::Seconds,
-            value: first,
-        },
-        Requirement {
-            code: "above_cost_ceiling",
-            what: "bill",
-            setting: "pools",
-            limit: asked.max_bill,
-            op: LimitOp::AtMost,
-            unit: Unit::UsdPerMtok,
-            value: market(member.bill.get()),
-        },
-        Requirement {
-            code: "below_index_floor",
-            what: "index",
-            setting: "pools",
-            limit: asked.min_index,
-            op: LimitOp::AtLeast,
-            unit: Unit::Points,
-            value: market(member.index.get()),
-        },
-    ]
-}
-
-/// A member outside one requirement.
-fn outside(evidence: &PoolEvidence, member: &MemberEvidence, row: &Requirement) -> Option<Finding> {
-    let (limit, (value, n, is_measured)) = (row.limit?, row.value?);
-    let is_fine = match row.op {
-        LimitOp::AtLeast => value >= limit,
-        LimitOp::AtMost => value <= limit,
-        LimitOp::Below => value < limit,
-    };
-    if is_fine {
-        return None;
-    }
-    let mut found = finding(evidence, row.code, member, Verdict::Misaligned);
-    found.sources.push(if is_measured { SourceId::Speeds } else { SourceId::Market });
-    found.measured = Some(Measured { what: row.what, value, unit: row.unit, n });
-    found.limit = Some(Limit { op: row.op, value: limit, setting: row.setting });
-    let source = if is_measured { "measured" } else { "market value" };
-    found.why = Sentence::new().name(&member.target).own(format!(
-        ": {} {} ({source}), the pool asks for {} {}",
-        row.what,
-        row.unit.show(value),
-        row.op.as_str(),
-        row.unit.show(limit)
-    ));
-    found.todo = Sentence::from("take it out of this pool, give it less of the work, or change the requirement");
-    found.held = Some("which of the three is the owner's choice".to_owned());
-    Some(found)
 }
 
 /// Market only: a member far weaker than the best, or far stronger and dearer than the pool's job needs.

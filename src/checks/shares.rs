@@ -85,7 +85,8 @@ fn side(member: &MemberEvidence, at_dearest: bool) -> Option<ShareSide> {
 fn shared(member: &MemberEvidence, view: &WindowView, at_dearest: bool) -> Option<SharedWindow> {
     let (low, high) = view.ends.as_ref()?;
     let price = if at_dearest { high } else { low };
-    let is_measured = view.burn_source == BurnSource::CycleAverage && member.share > 0.0;
+    let is_measured =
+        matches!(view.burn_source, BurnSource::RecentSlope | BurnSource::CycleAverage) && member.share > 0.0;
     Some(SharedWindow {
         id: view.id.clone(),
         used: Some(if price.remaining > 0.0 { price.used } else { price.used.max(1.0) }),

@@ -147,6 +147,7 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
         assigned_days: world.idle_days,
         correction: world.correction,
         mature_hours: world.estimates.clock.mature_hours,
+        window_rules: world.window_rules,
         looks: input.looks,
         landed: input.landed,
         judged: severity(&world.attribution.judged(&input.pool)),

@@ -1,8 +1,9 @@
 //! Which rows of our own evidence belong to which pool and member: resolved names, review-time exclusions, counts by class.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
 use super::own::{self, MemberRows, OwnRow, RowClock};
 use super::speed::{MemberSpeed, SpeedReading, by_member};
@@ -39,8 +40,17 @@ pub struct Attribution {
     speeds: Vec<(ModelId, SpeedRow)>,
     /// Names that could not be matched: source row's provider and model.
     unmatched: BTreeSet<String>,
-    /// Names that were resolved already: the same few come back on every row.
-    resolved: BTreeMap<(ProviderId, String), Option<ModelId>>,
+    /// Provider → model → what was resolved already: the same few names come back on every row.
+    resolved: BTreeMap<ProviderId, BTreeMap<String, Resolved>>,
+}
+
+/// What a provider's model text means.
+#[derive(Debug)]
+struct Resolved {
+    /// The canonical model, if it is known.
+    model: Option<ModelId>,
+    /// Effort → `model@effort`.
+    members: BTreeMap<Option<Effort>, Arc<str>>,
 }
 
 impl Attribution {
@@ -69,7 +79,7 @@ impl Attribution {
     /// Takes one scorecard row in, or counts it as left out. A row that names no pool belongs to none.
     pub fn add(&mut self, identity: &Identity, row: &ScorecardRow, limits: RowLimits, now: DateTime<Utc>) {
         let pool = row.pool.as_ref().map_or("", |pool| pool.as_str());
-        let Some(model) = self.resolve(identity, row) else {
+        let Some(member) = self.member(identity, row) else {
             self.miss(row.provider.as_str(), &row.model);
             return self.exclude(pool, "unmapped_model");
         };
@@ -80,10 +90,9 @@ impl Attribution {
         if age_hours < 0.0 {
             return self.exclude(pool, "future");
         }
-        let member = format!("{model}@{}", row.effort.as_ref().map_or(UNRECORDED, Effort::as_str));
         if let Some(judged) = &row.judged {
             let scores = entry(&mut self.judged, pool);
-            let sum = scores.entry((judged.judge.clone(), member.clone(), row.task_class.clone())).or_default();
+            let sum = scores.entry((judged.judge.clone(), member.to_string(), row.task_class.clone())).or_default();
             *sum = (sum.0 + judged.score, sum.1 + 1.0);
         }
         let rows = entry(entry(entry(&mut self.own, pool), &member), &row.task_class);
@@ -95,15 +104,24 @@ impl Attribution {
         self.own.values_mut().flat_map(BTreeMap::values_mut).for_each(own::settle);
     }
 
-    /// The canonical model of a row.
-    fn resolve(&mut self, identity: &Identity, row: &ScorecardRow) -> Option<ModelId> {
-        let key = (row.provider.clone(), row.model.clone());
-        if let Some(known) = self.resolved.get(&key) {
-            return known.clone();
+    /// `model@effort` of a row; `None` for a name that is not known.
+    fn member(&mut self, identity: &Identity, row: &ScorecardRow) -> Option<Arc<str>> {
+        if !self.resolved.contains_key(&row.provider) {
+            self.resolved.insert(row.provider.clone(), BTreeMap::new());
         }
-        let model = identity.offer(&row.provider, &row.model).model().cloned();
-        self.resolved.insert(key, model.clone());
-        model
+        let models = self.resolved.get_mut(&row.provider)?;
+        if !models.contains_key(&row.model) {
+            let model = identity.offer(&row.provider, &row.model).model().cloned();
+            models.insert(row.model.clone(), Resolved { model, members: BTreeMap::new() });
+        }
+        let Resolved { model, members } = models.get_mut(&row.model)?;
+        if let Some(known) = members.get(&row.effort) {
+            return Some(Arc::clone(known));
+        }
+        let effort = row.effort.as_ref().map_or(UNRECORDED, Effort::as_str);
+        let member: Arc<str> = format!("{}@{effort}", model.as_ref()?).into();
+        members.insert(row.effort.clone(), Arc::clone(&member));
+        Some(member)
     }
 
     /// Counts a row that is left out.
@@ -122,10 +140,12 @@ impl Attribution {
         let Some(members) = self.own.get(pool.as_str()) else { return MemberRows::new() };
         let mut rows = members.get(&format!("{model}@{effort}")).cloned().unwrap_or_default();
         let unrecorded = members.get(&format!("{model}@{UNRECORDED}")).filter(|_| is_only_effort);
-        for (class, more) in unrecorded.into_iter().flatten() {
-            entry(&mut rows, class).extend(more);
+        if let Some(unrecorded) = unrecorded {
+            for (class, more) in unrecorded {
+                entry(&mut rows, class).extend(more);
+            }
+            own::settle(&mut rows);
         }
-        own::settle(&mut rows);
         rows
     }
 
@@ -153,16 +173,16 @@ impl Attribution {
     /// Who got the tasks of a pool whose first attempt ended in the idle span: `model@effort` → tasks. The first assignment
     /// of a task counts, not its attempts. Rows without a recorded effort stand under `model@?`.
     pub fn assigned(&self, pool: &PoolId, clock: &RowClock, idle_days: f64) -> BTreeMap<String, u64> {
-        let mut first: BTreeMap<u64, (i64, u64, &str)> = BTreeMap::new();
-        for (member, rows) in self.own.get(pool.as_str()).into_iter().flatten() {
-            for row in rows.values().flatten() {
-                let here = (row.ended_s, row.attempt, member.as_str());
-                let known = first.entry(row.task).or_insert(here);
-                *known = here.min(*known);
-            }
-        }
+        let members = self.own.get(pool.as_str()).into_iter().flatten();
+        let of = |(member, rows)| {
+            let rows = MemberRows::values(rows).flatten();
+            rows.map(move |row| (row.task, row.ended_s, row.attempt, String::as_str(member)))
+        };
+        let mut attempts: Vec<(u64, i64, u64, &str)> = members.flat_map(of).collect();
+        attempts.sort_unstable();
+        attempts.dedup_by_key(|attempt| attempt.0);
         let mut assigned = BTreeMap::new();
-        for (ended_s, _, member) in first.into_values() {
+        for (_, ended_s, _, member) in attempts {
             if clock.age_days(ended_s) <= idle_days {
                 *entry(&mut assigned, member) += 1;
             }
@@ -237,11 +257,10 @@ fn reading(member: &str, row: &SpeedRow) -> SpeedReading {
     }
 }
 
-/// Hours between two instants.
+/// Hours between two instants, by their seconds, as the rows keep them.
 fn hours_between(from: DateTime<Utc>, to: DateTime<Utc>) -> f64 {
-    let span: Duration = to - from;
     #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
-    let hours = span.num_seconds() as f64 / 3600.0;
+    let hours = (to.timestamp() - from.timestamp()) as f64 / 3600.0;
     hours
 }
 

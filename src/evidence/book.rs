@@ -10,7 +10,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use rust_decimal::prelude::ToPrimitive as _;
 
 use super::standing::{Bill, TaskShape, bill};
-use crate::identity::{Identity, Resolution};
+use crate::identity::{Identity, Resolution, is_vendor_of};
 use crate::vocabulary::{
     CatalogueOffer, Effort, ListedEnd, MarketModel, ModelId, PriceRow, Prices, ProviderId, RememberedPrice,
     RetirementRow, SourceId, TargetRef,
@@ -207,7 +207,7 @@ impl Book {
     /// Whether a model's weights are published: as its vendor says, else as anybody does (resellers are careless here).
     fn is_open(&self, model: &ModelId) -> bool {
         let offers = self.offers(model);
-        let by_vendor = offers.iter().find(|offer| prices::is_vendor_of(&offer.provider, model));
+        let by_vendor = offers.iter().find(|offer| is_vendor_of(&offer.provider, model));
         by_vendor.map_or_else(|| offers.iter().any(|offer| offer.open_weights), |offer| offer.open_weights)
     }
 

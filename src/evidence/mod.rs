@@ -25,6 +25,6 @@ pub mod windows;
 
 pub use outside::Surroundings;
 pub use pool::{
-    CandidateEvidence, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
-    Requirements, Shadow, Successor, TierNumbers, Unbilled,
+    CandidateEvidence, ClassConsumer, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence,
+    Readiness, Requirements, Shadow, Successor, TierNumbers, Unbilled,
 };

@@ -86,7 +86,7 @@ pub type MemberRows = BTreeMap<String, Vec<OwnRow>>;
 /// Puts the rows of a member in the order in which they are summed.
 pub fn settle(rows: &mut MemberRows) {
     for rows in rows.values_mut() {
-        rows.sort_by_cached_key(OwnRow::order);
+        rows.sort_by_key(OwnRow::order);
     }
 }
 

@@ -16,7 +16,7 @@ use super::statistics::calibration::Correction;
 use super::statistics::cost::Worth;
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::Severities;
-use super::windows::MemberWindows;
+use super::windows::{MemberWindows, WindowRules};
 use crate::ring::{Hold, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{Known, LookKey, LookMemory, Place, PoolId, Prices, RouteDef, SourceId, Tier};
 
@@ -42,6 +42,8 @@ pub struct Requirements {
     pub min_index: Option<f64>,
     /// Largest bill, USD per million task input tokens.
     pub max_bill: Option<f64>,
+    /// Largest cost of a task at list price, USD.
+    pub max_task_usd: Option<f64>,
 }
 
 /// The numbers of a tier that evidence needs.
@@ -240,9 +242,24 @@ pub struct Shadow {
     pub dropped: Option<String>,
 }
 
+/// A category that sends one class of work to a pool, and could send it to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassConsumer {
+    /// Its id, `category/<class>`.
+    pub id: String,
+    /// The file that holds it.
+    pub path: String,
+    /// Its JSON pointer there.
+    pub pointer: String,
+}
+
 /// What is known of a pool's definition beside its ring.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConfigFacts {
+    /// Class of work → the category of that name that names this pool.
+    pub classes: BTreeMap<String, ClassConsumer>,
+    /// `model@effort` → another pool that it leads; filled in where a class could move there.
+    pub led_elsewhere: BTreeMap<String, PoolId>,
     /// Definitions of the same pool that are not in force.
     pub shadows: Vec<Shadow>,
     /// Overrides and notes in force for its members, with the member's target.
@@ -304,6 +321,8 @@ pub struct PoolEvidence {
     pub assigned_days: f64,
     /// Age from which on a row is scored, hours.
     pub mature_hours: f64,
+    /// What windows are judged by.
+    pub window_rules: WindowRules,
     /// What earlier looks left behind, by comparison.
     pub looks: BTreeMap<LookKey, LookMemory>,
     /// Axis → when a change on it landed last.

@@ -1,8 +1,4 @@
-//! Raw success and availability with Wilson intervals, and when two such rates decide without a model behind them.
-
-use std::ops::AddAssign;
-
-use crate::rollup::MemberTally;
+//! Raw success and availability with Wilson intervals.
 
 /// The 95 % quantile of the standard normal: half of what a 90 % interval leaves out lies on either side.
 const Z_90: f64 = 1.644_853_626_951_472_7;
@@ -93,93 +89,6 @@ impl RawRate {
     pub fn availability(&self) -> Option<Share> {
         Share::of(self.attempts() - self.infra, self.attempts())
     }
-
-    /// The first bar these rows do not reach, with what they have and what is needed.
-    #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
-    fn shortfall(&self, bars: &Bars) -> Option<Comparison> {
-        [("rows", self.scored(), bars.rows), ("tasks", self.tasks, bars.tasks), ("days", self.days, bars.days)]
-            .into_iter()
-            .find(|(_, have, need)| (*have as f64) < *need)
-            .map(|(what, have, need)| Comparison::Thin { what, have, need })
-    }
-}
-
-impl From<&MemberTally> for RawRate {
-    fn from(tally: &MemberTally) -> Self {
-        let sums = &tally.sums;
-        Self {
-            successes: sums.successes,
-            failures: sums.failures,
-            infra: sums.infra,
-            unknown: sums.unknown,
-            immature: sums.immature,
-            tasks: sums.scored_tasks,
-            days: sums.scored_days,
-        }
-    }
-}
-
-/// Sums counts of rows that share no task: tasks add, days do not, and the larger number of days stands.
-impl AddAssign for RawRate {
-    fn add_assign(&mut self, other: Self) {
-        self.successes += other.successes;
-        self.failures += other.failures;
-        self.infra += other.infra;
-        self.unknown += other.unknown;
-        self.immature += other.immature;
-        self.tasks += other.tasks;
-        self.days = self.days.max(other.days);
-    }
-}
-
-/// What a member's rows need before its rate is compared (settings `bars.rows`, `bars.tasks`, `bars.days`).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bars {
-    /// Scored attempts.
-    pub rows: f64,
-    /// Distinct tasks.
-    pub tasks: f64,
-    /// Distinct days.
-    pub days: f64,
-}
-
-/// What two raw rates say about each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Comparison {
-    /// One side has too little: what is short, how much there is and how much is needed.
-    Thin {
-        /// `rows`, `tasks` or `days`.
-        what: &'static str,
-        /// How much there is.
-        have: u64,
-        /// How much is needed.
-        need: f64,
-    },
-    /// The intervals share a value: nothing is decided.
-    Overlap,
-    /// The first succeeds less often, whatever values the intervals allow.
-    AWorse,
-    /// The second does.
-    BWorse,
-}
-
-/// Compares two raw rates: decided only when both reach the bars and their 90 % intervals do not touch. A stricter
-/// question than a test of the difference, so that it may stand until the estimator of methods §4 exists. When both sides
-/// are short the first one is named.
-pub fn decisive(a: &RawRate, b: &RawRate, bars: &Bars) -> Comparison {
-    if let Some(thin) = a.shortfall(bars).or_else(|| b.shortfall(bars)) {
-        return thin;
-    }
-    let (Some(a), Some(b)) = (a.success(), b.success()) else {
-        return Comparison::Thin { what: "rows", have: 0, need: 1.0 };
-    };
-    if a.hi < b.lo {
-        Comparison::AWorse
-    } else if b.hi < a.lo {
-        Comparison::BWorse
-    } else {
-        Comparison::Overlap
-    }
 }
 
 #[cfg(test)]
@@ -190,9 +99,6 @@ mod tests {
     fn rate(successes: u64, failures: u64) -> RawRate {
         RawRate { successes, failures, tasks: successes + failures, days: 4, ..RawRate::default() }
     }
-
-    /// The bars of methods §8.1.
-    const BARS: Bars = Bars { rows: 8.0, tasks: 5.0, days: 2.0 };
 
     #[test]
     fn wilson_of_nine_in_ten_is_worked_by_hand() {
@@ -221,38 +127,5 @@ mod tests {
         let lossy = RawRate { infra: 5, ..rate(8, 2) };
         assert_eq!(lossy.success(), rate(8, 2).success());
         assert_eq!(lossy.availability().map(|share| (share.hits, share.n)), Some((10, 15)));
-    }
-
-    #[test]
-    fn far_apart_rates_are_decided_and_close_ones_overlap() {
-        // 19 of 20: lo = 0.8040; 10 of 20: hi = 0.6726, below it. 14 of 20: hi = 0.8361, above it.
-        assert_eq!(decisive(&rate(10, 10), &rate(19, 1), &BARS), Comparison::AWorse);
-        assert_eq!(decisive(&rate(19, 1), &rate(10, 10), &BARS), Comparison::BWorse);
-        assert_eq!(decisive(&rate(14, 6), &rate(19, 1), &BARS), Comparison::Overlap);
-    }
-
-    #[test]
-    fn thin_rows_are_named_before_anything_is_compared() {
-        // 7 of 8 rows; the second side would be decided by value alone.
-        assert_eq!(decisive(&rate(0, 7), &rate(20, 0), &BARS), Comparison::Thin { what: "rows", have: 7, need: 8.0 });
-        let one_day = RawRate { days: 1, ..rate(20, 0) };
-        assert_eq!(decisive(&rate(0, 20), &one_day, &BARS), Comparison::Thin { what: "days", have: 1, need: 2.0 });
-        let four_tasks = RawRate { tasks: 4, ..rate(20, 0) };
-        assert_eq!(decisive(&four_tasks, &one_day, &BARS), Comparison::Thin { what: "tasks", have: 4, need: 5.0 });
-    }
-
-    #[test]
-    fn rates_of_two_classes_add_and_never_claim_more_days_than_one_of_them_has() {
-        let mut sum = RawRate { infra: 2, unknown: 1, immature: 4, ..rate(8, 2) };
-        sum += RawRate { infra: 1, days: 7, ..rate(1, 9) };
-        // 9 of 20; the four and seven days may be the same ones.
-        let expected = RawRate { infra: 3, unknown: 1, immature: 4, days: 7, ..rate(9, 11) };
-        assert_eq!((sum, sum.attempts()), (expected, 24));
-    }
-
-    #[test]
-    fn without_bars_no_rows_are_still_thin() {
-        let none = Bars { rows: 0.0, tasks: 0.0, days: 0.0 };
-        assert!(matches!(decisive(&rate(0, 0), &rate(9, 1), &none), Comparison::Thin { .. }));
     }
 }

@@ -1,5 +1,5 @@
 //! What a run must remember of the market: the last accepted snapshot, how many rows each source ever had, and the prices that
-//! were used. From it follow the guard (a body that lost rows is not believed), the re-basing of an index, slugs that moved
+//! were used; beside it the readings of quota windows. From it follow the guard (a body that lost rows is not believed), the re-basing of an index, slugs that moved
 //! and rows that are new by id. The memory is one file, `history/market.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::listing::{Listing, shortened};
 use crate::verdict::Sentence;
-use crate::vocabulary::{MarketModel, RememberedPrice};
+use crate::vocabulary::{KeptReadings, MarketModel, RememberedPrice};
 
 /// What the file says of its own shape.
 const SCHEMA: &str = "market-memory/1";
@@ -47,6 +47,9 @@ pub struct MarketMemory {
     /// What the providers of the pools listed in the last accepted catalogue.
     #[serde(default)]
     pub listing: Listing,
+    /// Readings of quota windows, which nobody else keeps.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub readings: KeptReadings,
 }
 
 /// A row that is not listed any more.

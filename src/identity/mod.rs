@@ -7,6 +7,7 @@ mod link;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod vendors;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,8 @@ use crate::vocabulary::{CatalogueOffer, Effort, MarketModel, ModelId, ProviderId
 
 use aliases::{AliasSource, Aliases};
 use rules::{Stripped, strip_offer};
+use vendors::is_first_party;
+pub use vendors::is_vendor_of;
 use words::is_versioned_name;
 
 /// What decided that an id means a model.
@@ -76,26 +79,6 @@ impl Resolution {
     }
 }
 
-/// Providers that sell their own models: their ids name a model even where the catalogue links none.
-const FIRST_PARTY: [&str; 16] = [
-    "alibaba",
-    "anthropic",
-    "cohere",
-    "deepseek",
-    "google",
-    "meta",
-    "minimax",
-    "mistral",
-    "moonshotai",
-    "nvidia",
-    "openai",
-    "stepfun",
-    "tencent",
-    "xai",
-    "xiaomi",
-    "zai",
-];
-
 /// Every model known by name, and how to tell that an id means one of them.
 #[derive(Debug, Clone, Default)]
 pub struct Identity {
@@ -149,7 +132,7 @@ impl Identity {
             if let Some(canonical) = &offer.canonical {
                 add(1, model_part(canonical));
             }
-            if FIRST_PARTY.contains(&offer.provider.as_str()) && !offer.id.contains(['/', ':', '@']) {
+            if is_first_party(offer.provider.as_str()) && !offer.id.contains(['/', ':', '@']) {
                 add(2, &offer.id);
             }
         }

@@ -135,9 +135,11 @@ pub fn gather(
     let (rows, note) =
         read(data.sessions.as_ref(), SourceId::Sessions, |path| scorecards::read(&at(path).0, &at(path).1, now));
     let cards = settle(rows, note, ages.sessions, now, &mut notes);
-    let (homes, note) =
-        read(data.quotas.as_ref(), SourceId::Quotas, |path| quotas::read(&at(path).0, &at(path).1, now));
+    let (homes, note) = read(data.quotas.as_ref(), SourceId::Quotas, |path| {
+        quotas::read_with(&at(path).0, &at(path).1, &memory.readings, now)
+    });
     notes.push(note);
+    let readings = quotas::keep(&memory.readings, &homes, now);
     let blacklisted = blacklisted(&config, &side.identity);
     Gathered {
         config,
@@ -149,7 +151,7 @@ pub fn gather(
         own_lists: side.own_lists,
         prices: side.prices,
         listed_ends: side.listed_ends,
-        memory: side.memory,
+        memory: MarketMemory { readings, ..side.memory },
         market_events: side.events,
         cards,
         speeds,

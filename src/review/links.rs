@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pools::Planned;
 use crate::evidence::Shadow;
 use crate::ring::{ResolvedRing, RingError, Rule, Violation};
-use crate::vocabulary::{ConsumerTarget, FleetConfig, PoolFormat, PoolId, RouteDef, ScorecardRow, TargetKind};
+use crate::vocabulary::{ConsumerTarget, FleetConfig, PoolFormat, PoolId, RouteDef, ScorecardRow, TargetKind, Tier};
 
 /// The links between everything that was read and the pools.
 pub(super) struct Links<'a> {
@@ -13,6 +13,8 @@ pub(super) struct Links<'a> {
     consumers: BTreeMap<&'a PoolId, BTreeSet<String>>,
     /// Pointer and rule of a violation → the pools that report it on a line of their own.
     faults: BTreeMap<(&'a str, &'a Rule), BTreeSet<&'a PoolId>>,
+    /// `model@effort` → tier and id of every route that it leads.
+    leads: BTreeMap<String, BTreeSet<(Tier, &'a PoolId)>>,
     /// Pool → its definitions in every layer, lowest first.
     definitions: BTreeMap<&'a PoolId, Vec<&'a RouteDef>>,
     /// Pool → the rows that name it, in the order read.
@@ -30,7 +32,7 @@ impl<'a> Links<'a> {
         for (pool, row) in cards.iter().filter_map(|row| Some((row.pool.as_ref()?, row))) {
             rows.entry(pool).or_default().push(row);
         }
-        Self { consumers: consumers(all, config), faults: faults(all), definitions, rows }
+        Self { consumers: consumers(all, config), faults: faults(all), leads: leads(all), definitions, rows }
     }
 
     /// Everything that names a pool: consumers that can receive work, the fallback through the categories that use it, pools
@@ -47,6 +49,15 @@ impl<'a> Links<'a> {
         };
         let found = violations(pool).iter().filter(is_elsewhere);
         found.map(|violation| (violation.member.pointer.clone(), violation.rule.clone())).collect()
+    }
+
+    /// `model@effort` → the other route that it leads: of the same tier if there is one, then the first by id.
+    pub(super) fn led_elsewhere(&self, planned: &Planned) -> BTreeMap<String, PoolId> {
+        let nearest = |pools: &BTreeSet<(Tier, &PoolId)>| {
+            let others = pools.iter().filter(|(_, id)| **id != planned.route.id);
+            others.min_by_key(|(tier, id)| (*tier != planned.tier.0, *id)).map(|(_, id)| (*id).clone())
+        };
+        self.leads.iter().filter_map(|(key, pools)| Some((key.clone(), nearest(pools)?))).collect()
     }
 
     /// Definitions of the same pool that are not in force.
@@ -86,6 +97,19 @@ fn consumers<'a>(all: &'a [Planned], config: &'a FleetConfig) -> BTreeMap<&'a Po
         }
     }
     consumers
+}
+
+/// `model@effort` → the routes of opencode that it leads.
+fn leads(all: &[Planned]) -> BTreeMap<String, BTreeSet<(Tier, &PoolId)>> {
+    let mut leads: BTreeMap<String, BTreeSet<(Tier, &PoolId)>> = BTreeMap::new();
+    for planned in all.iter().filter(|planned| !planned.is_single && planned.route.format == PoolFormat::OpenCode) {
+        if let Ok(ring) = &planned.ring {
+            let key = &ring.lead().key;
+            let pools = leads.entry(format!("{}@{}", key.model, key.effort)).or_default();
+            pools.insert((planned.tier.0, &planned.route.id));
+        }
+    }
+    leads
 }
 
 /// What breaks a rule in a pool, whether it has a ring or not.

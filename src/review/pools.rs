@@ -11,7 +11,7 @@ use super::gather::Gathered;
 use super::links::Links;
 use crate::change::METHODS;
 use crate::evidence::assemble::PoolInput;
-use crate::evidence::{ConfigFacts, Requirements, TierNumbers};
+use crate::evidence::{ClassConsumer, ConfigFacts, Requirements, TierNumbers};
 use crate::ring::{Catalogue, Hold, PoolPolicy, ResolvedRing, RingError, RingInput, holds};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
@@ -188,13 +188,30 @@ fn facts(planned: &Planned, links: &Links<'_>, gathered: &Gathered, memory: &Mem
         _ => None,
     };
     let unread: Vec<String> = gathered.config.layers.iter().filter_map(unread).collect();
+    let classes = classes(&planned.route.id, &gathered.config);
+    let led_elsewhere = if classes.is_empty() { BTreeMap::new() } else { links.led_elsewhere(planned) };
     ConfigFacts {
+        classes,
+        led_elsewhere,
         shadows: links.shadows(&planned.route),
         holds: planned.holds.iter().map(|hold| (members[hold.member].target.to_string(), hold.clone())).collect(),
         lead_attempts: planned.ring.as_ref().ok().and_then(|ring| lead_attempts(ring, links, gathered, memory)),
         unread: unread.into_iter().chain(failed_categories(gathered)).collect(),
         unused_since: memory.unused_since(&planned.route.id),
     }
+}
+
+/// The categories that name a pool themselves, by the class of work that they send: their name. One that asks for an effort
+/// stays where it is, because another pool may not offer it.
+fn classes(pool: &PoolId, config: &FleetConfig) -> BTreeMap<String, ClassConsumer> {
+    let named = config.consumers.iter().filter(|consumer| {
+        consumer.is_enabled && consumer.variant.is_none() && consumer.target == ConsumerTarget::Pool(pool.clone())
+    });
+    let class = |consumer: &Consumer| {
+        let (id, path, pointer) = (consumer.id.clone(), consumer.path.clone(), consumer.pointer.clone());
+        Some((consumer.id.strip_prefix("category/")?.to_owned(), ClassConsumer { id, path, pointer }))
+    };
+    named.filter_map(class).collect()
 }
 
 /// Why the categories could not be read, if so.
@@ -251,5 +268,6 @@ fn requirements(rule: &PoolRule) -> Requirements {
         max_first_answer_s: rule.max_first_answer_s,
         min_index: rule.min_index,
         max_bill: rule.max_bill_usd_per_mtok,
+        max_task_usd: rule.max_usd_per_task,
     }
 }

@@ -1,6 +1,7 @@
 //! Policy rules, applied to resolved members: on canonical models in one case, whatever spelling or way brought them in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -10,7 +11,6 @@ use crate::settings::{Family, NeverRule, PlanMeaning, Settings};
 use crate::vocabulary::{HomeId, ModelId, PoolId, Tier};
 
 /// A rule that names models, compiled.
-#[derive(Debug)]
 struct Named {
     /// Its number among all rules that name models.
     index: usize,
@@ -24,6 +24,13 @@ struct Named {
     reason: String,
     /// Settings key of the rule.
     key: String,
+}
+
+/// The rule by its number: its compiled patterns are long, and the number tells the rules of a run apart.
+impl fmt::Debug for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.index, self.key)
+    }
 }
 
 /// Every rule of the settings that names models, compiled once.
@@ -111,7 +118,7 @@ pub struct PoolPolicy {
 }
 
 /// A checker pool against the pool it checks.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct VendorRule {
     /// The pool that is checked.
     pub(super) other: PoolId,
@@ -119,6 +126,13 @@ pub(super) struct VendorRule {
     pub(super) taken: BTreeSet<Option<String>>,
     /// Canonical model → vendor.
     pub(super) of: Arc<BTreeMap<ModelId, String>>,
+}
+
+/// Without the map of vendors, which is one and the same for every pool of a run.
+impl fmt::Debug for VendorRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VendorRule").field("other", &self.other).field("taken", &self.taken).finish_non_exhaustive()
+    }
 }
 
 /// Which rule was broken.

@@ -24,7 +24,10 @@ pub fn daily(rows: &[ScorecardRow], mature_until: DateTime<Utc>) -> Vec<RollupRo
             RollupRow { key, first_at, last_at, sums, usage: Usage::default() }
         })
         .collect();
-    for row in rows {
+    // By cost, so that the order of rows changes no bit of the sum of squares.
+    let mut by_cost: Vec<&ScorecardRow> = rows.iter().collect();
+    by_cost.sort_by(|a, b| a.cost_usd.unwrap_or_default().total_cmp(&b.cost_usd.unwrap_or_default()));
+    for row in by_cost {
         let key = key_of(row);
         let at = table.binary_search_by(|known| order(&known.key).cmp(&order(&key)));
         let usage = &mut table[at.expect("every row is in a group")].usage;

@@ -322,7 +322,7 @@ const REPORTS: &str = "reports: reports # the only folder a run writes; the log 
 const RULES: &str = "\n\
 # ------------------------------------------------------------------ what each pool is for\n\
 # The first rule whose pattern matches a pool applies whole. Further keys: owner, task_class, min_output_tps, min_index,\n\
-# max_bill_usd_per_mtok, needs_tools, min_context.\n\
+# max_bill_usd_per_mtok, max_usd_per_task, needs_tools, min_context.\n\
 pools:\n";
 
 /// The prose.

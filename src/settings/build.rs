@@ -211,6 +211,7 @@ fn pool_rule(group: &Reader) -> Result<PoolRule, Fault> {
         max_first_answer_s: group.optional_number("max_first_answer_s"),
         min_index: group.optional_number("min_index"),
         max_bill_usd_per_mtok: group.optional_number("max_bill_usd_per_mtok"),
+        max_usd_per_task: group.optional_number("max_usd_per_task"),
         needs_tools: group.flag("needs_tools"),
         min_context: group.optional_whole("min_context").map(u64::from),
         plan_meaning: group.optional_text("plan_meaning").map(plan_meaning),
@@ -301,6 +302,9 @@ fn rule_json(rule: &PoolRule) -> Json {
         "plan_meaning": rule.plan_meaning.map(plan_word),
         "family": rule.family.map(family_word),
     });
+    if let Some(usd) = rule.max_usd_per_task {
+        digested["max_usd_per_task"] = json!(usd);
+    }
     if rule.unpooled {
         digested["unpooled"] = json!(true);
     }

@@ -282,6 +282,8 @@ pub struct PoolRule {
     pub min_index: Option<f64>,
     /// Largest bill accepted, USD per million task input tokens.
     pub max_bill_usd_per_mtok: Option<f64>,
+    /// Largest cost of a task accepted, USD.
+    pub max_usd_per_task: Option<f64>,
     /// Members must call tools.
     pub needs_tools: bool,
     /// Smallest context window accepted, tokens.

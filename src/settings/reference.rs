@@ -112,6 +112,7 @@ const FLEET: &[Key] = rows! {
     "pools[].max_first_answer_s", Kind::Above0, "none", Now, "longest wait for the first answer token accepted, seconds";
     "pools[].min_index", AT_LEAST_0, "none", Now, "smallest role-mix index accepted, points";
     "pools[].max_bill_usd_per_mtok", AT_LEAST_0, "none", Now, "largest bill accepted, USD per million task input tokens";
+    "pools[].max_usd_per_task", AT_LEAST_0, "none", Now, "largest cost of a task accepted, USD, at list price by our own rows";
     "pools[].needs_tools", Kind::Flag, "false", Now, "members must call tools";
     "pools[].min_context", Kind::Whole(1), "none", Now, "smallest context window accepted, tokens";
     "pools[].plan_meaning", PLAN_MEANING, "policy.plan_meaning", Now, "what `-plan` in the pool's name means";

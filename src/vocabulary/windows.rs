@@ -1,6 +1,9 @@
 //! Quota windows as their sources state them.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::{HomeId, Place, WindowRemark};
 
@@ -46,6 +49,8 @@ pub struct QuotaWindow {
     pub invalid: Option<String>,
     /// Facts that do not void the reading, in order, each once.
     pub remarks: Vec<WindowRemark>,
+    /// Fraction per hour that older readings of the same cycle show, if there are enough of them.
+    pub recent_burn: Option<f64>,
     /// Where the reading stands.
     pub place: Place,
 }
@@ -58,3 +63,17 @@ pub struct QuotaHome {
     /// Its windows, by id.
     pub windows: Vec<QuotaWindow>,
 }
+
+/// A reading of a window that a run saw, kept so that its burn can be measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptReading {
+    /// When the vendor's value was seen.
+    pub observed_at: DateTime<Utc>,
+    /// Used fraction, unclamped.
+    pub used: f64,
+    /// Reset instant.
+    pub resets_at: Option<DateTime<Utc>>,
+}
+
+/// Home → window → kept readings, oldest first.
+pub type KeptReadings = BTreeMap<String, BTreeMap<String, Vec<KeptReading>>>;

@@ -5,7 +5,7 @@ use crate::checks::shares::{ShareMove, share_move};
 use crate::checks::{Judgement, intents, lacking, plain};
 use crate::evidence::statistics::difference::p_diff;
 use crate::evidence::windows::{
-    MemberWindows, Standing, WindowJudgement, WindowLabel, WindowOutcome, WindowRules, WindowSeverity, judge_windows,
+    MemberWindows, Standing, WindowJudgement, WindowLabel, WindowOutcome, WindowSeverity, judge_windows,
 };
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::settings::Settings;
@@ -31,27 +31,14 @@ pub(super) fn judge(evidence: &PoolEvidence, lead: &MemberEvidence, settings: &S
         .filter(|member| could_lead(lead, member, settings))
         .map(|m| m.windows.clone())
         .collect();
-    let rules = rules(settings);
-    let judged = judge_windows(&lead.windows, &equals, &rules);
-    judgement.findings.extend(window_finding(evidence, lead, &judged, &rules, settings));
+    let judged = judge_windows(&lead.windows, &equals, &evidence.window_rules);
+    judgement.findings.extend(window_finding(evidence, lead, &judged, settings));
     judgement.findings.extend(literal(evidence, lead, &judged));
     judgement.numbers.push(plain(
         "window price gap against the best equal",
         judged.gap.map(|gap| gap.high),
         Unit::WindowPrice,
     ));
-}
-
-/// The rules of the windows from the settings.
-fn rules(settings: &Settings) -> WindowRules {
-    let windows = &settings.thresholds.windows;
-    WindowRules {
-        gap: windows.gap,
-        gap_high: windows.gap_high,
-        cash_usd: windows.cash_usd,
-        flag_literal_picture: windows.flag_literal_picture,
-        ..WindowRules::default()
-    }
 }
 
 /// A member on a plan home without a usable reading: `watch` when nothing is known, `blocked` when it is only too old.
@@ -79,9 +66,9 @@ fn window_finding(
     evidence: &PoolEvidence,
     lead: &MemberEvidence,
     judged: &WindowJudgement,
-    rules: &WindowRules,
     settings: &Settings,
 ) -> Option<Finding> {
+    let rules = &evidence.window_rules;
     let against = judged.against.clone().unwrap_or_default();
     let verdict = match judged.outcome {
         WindowOutcome::Scarce => Verdict::Misaligned,

@@ -1,8 +1,10 @@
-//! What a right-sizing finding asks to be changed: less weight, out, or over to another member.
+//! What a right-sizing finding asks to be changed: less weight, out, over to another member, or its class to another pool.
+
+use serde_json::json;
 
 use crate::checks::intents::{self, leaves_two_homes};
 use crate::evidence::{MemberEvidence, PoolEvidence};
-use crate::verdict::{Finding, Intent};
+use crate::verdict::{Edit, Finding, Intent, ProposalKind, Seat, Sentence};
 
 /// The change that takes a member out, where this pool holds its line.
 fn retire(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Intent> {
@@ -14,14 +16,18 @@ fn retire(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Intent> {
 
 /// Less work for a member: weight 1 in a weighted pool where it has more, else out.
 pub(super) fn less(evidence: &PoolEvidence, member: &MemberEvidence, found: &mut Finding) {
-    let lighter = evidence.definition.as_ref().filter(|_| evidence.is_weighted).and_then(|route| {
+    lighter(evidence, member, found);
+    if found.intent.is_none() {
+        out(evidence, member, found);
+    }
+}
+
+/// Weight 1 for a member of a weighted pool that has more; else nothing is asked for.
+pub(super) fn lighter(evidence: &PoolEvidence, member: &MemberEvidence, found: &mut Finding) {
+    found.intent = evidence.definition.as_ref().filter(|_| evidence.is_weighted).and_then(|route| {
         let pointer = evidence.pointer_of(&member.key)?;
         intents::to_one(route, &pointer)
     });
-    match lighter {
-        Some(intent) => found.intent = Some(intent),
-        None => out(evidence, member, found),
-    }
 }
 
 /// Out, unless the pool would be thin without it.
@@ -39,8 +45,45 @@ pub(super) fn out(evidence: &PoolEvidence, member: &MemberEvidence, found: &mut 
     }
 }
 
-/// From a dear member to a cheap one: the two exchange their weights where the dear one has more.
-pub(super) fn over_to(evidence: &PoolEvidence, strong: &MemberEvidence, cheap: &MemberEvidence, found: &mut Finding) {
+/// One class of work to a pool that a member leads: the category of that name is pointed there.
+pub(super) fn move_class(evidence: &PoolEvidence, class: &str, to: &MemberEvidence, found: &mut Finding) {
+    let facts = &evidence.facts;
+    let Some((consumer, pool)) = facts.classes.get(class).zip(facts.led_elsewhere.get(&to.model_effort)) else {
+        return;
+    };
+    found.todo = Sentence::new().own("send ").name(&consumer.id).own(" to ").name(pool).own(", which it leads");
+    found.held = None;
+    found.intent = Some(Intent {
+        kind: ProposalKind::MoveClass,
+        seat: Seat::Consumer,
+        path: consumer.path.clone(),
+        pointer: consumer.pointer.clone(),
+        edits: vec![Edit::Replace {
+            pointer: format!("{}/model/modelID", consumer.pointer),
+            value: json!(pool.as_str()),
+        }],
+        human: format!("Point {} to {pool} instead of {}.", consumer.id, evidence.pool),
+        moved_share: None,
+        expires: None,
+    });
+}
+
+/// From a dear member to a cheap one in one class: the class moves to a pool that the cheap one leads; else the two exchange
+/// their weights where the dear one has more.
+pub(super) fn over_to(
+    evidence: &PoolEvidence,
+    (strong, cheap): (&MemberEvidence, &MemberEvidence),
+    class: &str,
+    found: &mut Finding,
+) {
+    if !evidence.is_weighted && evidence.lead().is_some_and(|lead| lead.key == cheap.key) {
+        found.held = Some("the cheaper member leads already; the dear one gets what it cannot answer".to_owned());
+        return;
+    }
+    move_class(evidence, class, cheap, found);
+    if found.intent.is_some() {
+        return;
+    }
     let members = evidence.ring_member(&strong.key).zip(evidence.ring_member(&cheap.key));
     found.intent =
         evidence.definition.as_ref().filter(|_| evidence.is_weighted && strong.share > cheap.share).and_then(|route| {
@@ -48,6 +91,8 @@ pub(super) fn over_to(evidence: &PoolEvidence, strong: &MemberEvidence, cheap: &
             intents::exchange(route, strong, cheap)
         });
     if found.intent.is_none() {
-        found.held = Some("which pool this class should go to is the owner's choice".to_owned());
+        let why =
+            "no category of this name could go to a pool that it leads: where the class goes is the owner's choice";
+        found.held = Some(why.to_owned());
     }
 }

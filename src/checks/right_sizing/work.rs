@@ -1,8 +1,9 @@
-//! Members against the work they do (methods §13): over-powered, under-powered, traffic against weights. Members are compared
+//! Members against the work they do (methods §13): over-powered, traffic against weights, and what such claims share. Members are compared
 //! only in classes both have rows in.
 
 use std::collections::BTreeMap;
 
+use super::floor::below_floor;
 use super::{finding, ways};
 use crate::checks::Judgement;
 use crate::checks::estimates::{
@@ -11,7 +12,7 @@ use crate::checks::estimates::{
 use crate::evidence::cells::CostCell;
 use crate::evidence::statistics::claim::HORIZON_DAYS;
 use crate::evidence::statistics::shares::{ObservedShare, share_mismatch};
-use crate::evidence::statistics::sizing::{ClassSide, OverPowered, Sized, SizingLimits, over_powered, under_powered};
+use crate::evidence::statistics::sizing::{ClassSide, OverPowered, Sized, SizingLimits, over_powered};
 use crate::evidence::{MemberEvidence, PoolEvidence};
 use crate::settings::Settings;
 use crate::verdict::{BarTerm, Claim, Effect, Finding, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
@@ -20,9 +21,9 @@ use crate::vocabulary::{LookKey, SourceId};
 /// Claim probability of a share mismatch: the 99 % interval excludes the weight (methods §8.1).
 const MISMATCH_P: f64 = 0.99;
 /// Bar of the two findings whose claims may stand lower than a swap's.
-const LOWER_BAR: f64 = 0.90;
+pub(super) const LOWER_BAR: f64 = 0.90;
 /// Rows that an effect of right-sizing is measured on.
-const MEASURED_ROWS: u64 = 20;
+pub(super) const MEASURED_ROWS: u64 = 20;
 
 /// The distinct members: those of one model at one effort share their rows.
 fn distinct(evidence: &PoolEvidence) -> Vec<&MemberEvidence> {
@@ -118,90 +119,6 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings, judgement: &mu
     judgement.findings.extend(found);
 }
 
-/// A member that fails the floor of the tier on a class that it carries.
-fn below_floor(
-    evidence: &PoolEvidence,
-    settings: &Settings,
-    judgement: &mut Judgement,
-    member: &MemberEvidence,
-    class: &str,
-    share: f64,
-) -> Option<Finding> {
-    let limits = sizing_limits(settings);
-    let cell = member.own.cells.get(class)?;
-    let floor = evidence.tier.floor;
-    let (rate, n) = (cell.posterior.rate, cell.tally.n);
-    let judged = under_powered(rate, n, share, floor, &limits);
-    if judged.finding == Sized::None {
-        return None;
-    }
-    let key = LookKey::new("under_powered", &member.key, class);
-    let look = take_look(
-        evidence,
-        judgement,
-        key,
-        (member, member),
-        (judged.p_below, false),
-        &look_rules(settings, LOWER_BAR),
-    );
-    let is_settled = judged.finding == Sized::Found && look.is_open;
-    let verdict = if is_settled { Verdict::Misaligned } else { Verdict::Watch };
-    let mut found = finding(evidence, "under_powered", member, verdict);
-    class.clone_into(&mut found.counterpart);
-    found.sources.push(SourceId::Sessions);
-    found.measured = Some(Measured {
-        what: "P(success below the floor)",
-        value: judged.p_below,
-        unit: Unit::Share,
-        n: Some(member.own.raw.scored()),
-    });
-    let bar = if is_settled { limits.below } else { limits.below_watch };
-    found.limit = Some(Limit { op: LimitOp::Below, value: bar, setting: "tiers" });
-    let (lo, hi) = rate.interval_90();
-    let raw = member.own.raw;
-    found.why = Sentence::new()
-        .name(&member.target)
-        .own(format!(" raw {}/{}; in ", raw.successes, raw.scored()))
-        .name(class)
-        .own(format!(
-            " {:.1} % [{:.1}, {:.1}] over {n:.1} weighted rows, {:.0} % of the class; the floor of {} is {:.0} %, P(below) {:.3}{}",
-            rate.mean() * 100.0,
-            lo * 100.0,
-            hi * 100.0,
-            share * 100.0,
-            evidence.tier.tier,
-            floor * 100.0,
-            judged.p_below,
-            first_look(judged.finding, look.is_open),
-        ));
-    if !is_settled {
-        found.todo = Sentence::from("nothing yet: more rows");
-        return Some(found);
-    }
-    found.todo = Sentence::from("move this work to a stronger member or pool, or take the member out");
-    ways::out(evidence, member, &mut found);
-    let gain = Estimate {
-        metric: ("success_rate", "ppm", "increase"),
-        values: ((floor - rate.mean()).max(0.0) * share, (floor - hi).max(0.0) * share, (floor - lo).max(0.0) * share),
-        scale: 1e6,
-        horizon_days: horizon(evidence).unwrap_or(60),
-        min_rows: MEASURED_ROWS,
-        probability: judged.p_below,
-    };
-    let terms = vec![
-        ppm_term("p_below_floor_ppm", judged.p_below, ">=", limits.below),
-        term("weighted_rows_milli", n * 1e3, ">=", limits.rows * 1e3),
-        ppm_term("share_of_class_ppm", share, ">=", limits.carries),
-    ];
-    let said = format!("P(success below {floor:.2}) {:.4} in class {class}", judged.p_below);
-    let worth = evidence.tier.stake_usd * (floor - rate.mean()).max(0.0) * share * evidence.tasks_per_day();
-    let effects = vec![effect(evidence, true, &corrected(evidence, gain))];
-    found.claim =
-        Some(claim(evidence, settings, ("under-powered/1", judged.p_below, worth), &[member], effects, terms, said));
-    measurable(evidence, &mut found);
-    Some(found)
-}
-
 /// ", first look" where a finding waits for another one.
 pub(super) fn first_look(finding: Sized, is_open: bool) -> &'static str {
     if finding == Sized::Found && !is_open { "; first_look" } else { "" }
@@ -256,7 +173,7 @@ fn too_strong(
     }
     found.todo = Sentence::new().own("move this class to ").name(&cheap.target);
     found.claim = Some(over_claim(evidence, settings, (strong, cheap), class, share, &judged));
-    ways::over_to(evidence, strong, cheap, &mut found);
+    ways::over_to(evidence, (strong, cheap), class, &mut found);
     measurable(evidence, &mut found);
     Some(found)
 }

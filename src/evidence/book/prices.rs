@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use rust_decimal::Decimal;
 
+use crate::identity::is_vendor_of;
 use crate::vocabulary::{ModelId, PriceRow, Prices, ProviderId, RememberedPrice, SourceId, next_change, prices_at};
 
 /// Two prices within 5 % of the larger are the same price (DESIGN §14).
@@ -12,25 +13,6 @@ pub(super) const TOLERANCE: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 
 /// Days after an announced change in which another source may still state the old price without a dispute.
 const LATE_DAYS: i64 = 14;
-
-/// Providers that are the vendor of the models they list (DESIGN §14), and how the names of those models begin where the
-/// provider sells others' models too.
-const VENDORS: [(&str, &[&str]); 14] = [
-    ("alibaba", &["qw", "qvq", "tongyi"]),
-    ("anthropic", &[]),
-    ("cohere", &[]),
-    ("deepseek", &[]),
-    ("google", &["gem", "learnlm"]),
-    ("meta", &[]),
-    ("minimax", &[]),
-    ("mistral", &[]),
-    ("moonshotai", &[]),
-    ("openai", &[]),
-    ("stepfun", &[]),
-    ("xai", &[]),
-    ("xiaomi", &[]),
-    ("zai", &[]),
-];
 
 /// The list price of a model, with the opinions behind it.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,12 +117,6 @@ impl Opinions {
         let models: std::collections::BTreeSet<&ModelId> = self.plain.keys().chain(self.dated.keys()).collect();
         models.into_iter().map(|model| (model, OfModel { plain: self.plain.get(model), dated: self.dated.get(model) }))
     }
-}
-
-/// Whether a provider is the vendor of a model it lists.
-pub(super) fn is_vendor_of(provider: &ProviderId, model: &ModelId) -> bool {
-    let vendor = VENDORS.iter().find(|(vendor, _)| *vendor == provider.as_str());
-    vendor.is_some_and(|(_, begins)| begins.is_empty() || begins.iter().any(|begin| model.as_str().starts_with(begin)))
 }
 
 /// One price out of the opinions on a model; `None` when nobody states one.

@@ -60,13 +60,18 @@ impl Beta {
         if x >= 1.0 {
             return 1.0;
         }
-        self.cdf_of(x, 1.0 - x)
+        self.cdf_of(x, 1.0 - x, self.ln_beta())
     }
 
-    /// The same where 1 − x is known to more digits than x tells.
-    pub(super) fn cdf_of(&self, x: f64, y: f64) -> f64 {
+    /// ln B(α, β): the same for every x, so that whoever asks at many takes it once.
+    pub(super) fn ln_beta(&self) -> f64 {
+        ln_beta(self.alpha, self.beta)
+    }
+
+    /// The cumulative probability where 1 − x is known to more digits than x tells.
+    pub(super) fn cdf_of(&self, x: f64, y: f64, ln_beta: f64) -> f64 {
         let (a, b) = (self.alpha, self.beta);
-        let log_front = a * x.ln() + b * y.ln() - ln_beta(a, b);
+        let log_front = a * x.ln() + b * y.ln() - ln_beta;
         let value = if x < (a + 1.0) / (a + b + 2.0) {
             log_front.exp() * fraction(a, b, x) / a
         } else {
@@ -76,8 +81,8 @@ impl Beta {
     }
 
     /// ln of the density at x, where y = 1 − x.
-    pub(super) fn log_density(&self, x: f64, y: f64) -> f64 {
-        (self.alpha - 1.0) * x.ln() + (self.beta - 1.0) * y.ln() - ln_beta(self.alpha, self.beta)
+    pub(super) fn log_density(&self, x: f64, y: f64, ln_beta: f64) -> f64 {
+        (self.alpha - 1.0) * x.ln() + (self.beta - 1.0) * y.ln() - ln_beta
     }
 
     /// The x at which the cumulative probability is `p`, `[fn beta_quantile]`.
@@ -91,7 +96,13 @@ impl Beta {
         let (mean, sd) = (self.mean(), self.sd());
         let (lo, hi) = ((mean - 14.0 * sd).max(0.0), (mean + 14.0 * sd).min(1.0));
         let (lo, hi) = (if self.cdf(lo) > p { 0.0 } else { lo }, if self.cdf(hi) < p { 1.0 } else { hi });
-        root(lo, hi, 1e-13, |x| self.cdf(x) - p)
+        let ln_beta = self.ln_beta();
+        root(
+            lo,
+            hi,
+            1e-13,
+            |x| if x <= 0.0 || x >= 1.0 { self.cdf(x) - p } else { self.cdf_of(x, 1.0 - x, ln_beta) - p },
+        )
     }
 
     /// The equal-tailed 90 % interval.

@@ -33,6 +33,8 @@ pub struct BurnOverride {
 pub enum BurnSource {
     /// Stated by an override.
     Stated,
+    /// The slope of the readings of this cycle.
+    RecentSlope,
     /// Used divided by elapsed, in the cycle of the reading, at the instant of the reading.
     CycleAverage,
     /// Assumed: one window per window.
@@ -117,7 +119,7 @@ struct Cycle {
 type NoPrice = (WindowClass, &'static str);
 
 impl WindowView {
-    /// One reading at `now`. `burn` replaces the fallback chain (cycle average, then even pace).
+    /// One reading at `now`. `burn` replaces the fallback chain (recent slope, cycle average, even pace).
     pub fn read(
         home: &HomeId,
         window: &QuotaWindow,
@@ -219,9 +221,10 @@ fn burn_in_use(window: &QuotaWindow, stated: Option<&BurnOverride>) -> (Option<f
     match stated.map(|burn| burn.rate) {
         Some(BurnRate::PerHour(burn)) => (Some(burn), BurnSource::Stated),
         Some(BurnRate::EvenPace) => (None, BurnSource::EvenPace),
-        None => match cycle_average(window) {
-            Some(burn) => (Some(burn), BurnSource::CycleAverage),
-            None => (None, BurnSource::EvenPace),
+        None => match (window.recent_burn, cycle_average(window)) {
+            (Some(burn), _) => (Some(burn), BurnSource::RecentSlope),
+            (None, Some(burn)) => (Some(burn), BurnSource::CycleAverage),
+            (None, None) => (None, BurnSource::EvenPace),
         },
     }
 }

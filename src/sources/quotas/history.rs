@@ -7,14 +7,25 @@ use chrono::{DateTime, Utc};
 
 use super::Homes;
 use super::document::{Document, Entry, later};
-use crate::vocabulary::{QuotaHome, QuotaWindow, SourceNote, WindowRemark};
+use crate::vocabulary::{KeptReading, KeptReadings, QuotaHome, QuotaWindow, SourceNote, WindowRemark, hours_between};
 
 /// Resets within this many seconds are one reset.
 const SAME_RESET_SECONDS: i64 = 120;
 
+/// Readings closer together than this give no slope: the reporting step would be all of it.
+const APART_MINUTES: i64 = 30;
+/// A point of a window.
+const ONE_POINT: f64 = 0.01;
+/// Days that readings are kept.
+const KEPT_DAYS: i64 = 56;
+/// Weight of the newest slope.
+const NEWEST_SLOPE: f64 = 0.4;
+/// Slopes that a burn takes.
+const LEAST_SLOPES: u32 = 2;
+
 /// Homes with the windows that the newest document naming them names; a window it does not name is gone, not carried.
 /// Documents of one instant are one collection run. Neither files nor rows need an order.
-pub(super) fn newest(documents: Vec<Document>, note: &mut SourceNote) -> Vec<QuotaHome> {
+pub(super) fn newest(documents: Vec<Document>, kept: &KeptReadings, note: &mut SourceNote) -> Vec<QuotaHome> {
     let mut runs: BTreeMap<DateTime<Utc>, Homes<BTreeMap<String, Entry>>> = BTreeMap::new();
     for document in documents {
         let run = runs.entry(document.generated_at).or_default();
@@ -30,8 +41,12 @@ pub(super) fn newest(documents: Vec<Document>, note: &mut SourceNote) -> Vec<Quo
         .into_iter()
         .map(|(home, mut readings)| {
             let newest = readings.pop().unwrap_or_default();
-            let judged =
-                newest.into_iter().map(|(id, entry)| judge(&home.to_string(), entry, &past(&readings, &id), note));
+            let kept = kept.get(home.as_str());
+            let judged = newest.into_iter().map(|(id, entry)| {
+                let kept = kept.and_then(|windows| windows.get(&id)).map_or(&[][..], Vec::as_slice);
+                let past = with_kept(past(&readings, &id), &entry.window, kept);
+                judge(home.as_str(), entry, &past.iter().collect::<Vec<_>>(), note)
+            });
             QuotaHome { windows: judged.collect(), home }
         })
         .collect()
@@ -49,9 +64,61 @@ fn merge(into: &mut BTreeMap<String, Entry>, windows: BTreeMap<String, Entry>) {
 }
 
 /// Sound older readings of one window, oldest first.
-fn past<'a>(readings: &'a [BTreeMap<String, Entry>], id: &str) -> Vec<&'a QuotaWindow> {
+fn past(readings: &[BTreeMap<String, Entry>], id: &str) -> Vec<QuotaWindow> {
     let entries = readings.iter().filter_map(|windows| windows.get(id));
-    entries.map(|entry| &entry.window).filter(|window| window.invalid.is_none()).collect()
+    entries.map(|entry| &entry.window).filter(|window| window.invalid.is_none()).cloned().collect()
+}
+
+/// Older readings with those that earlier runs saw and no document holds any more.
+fn with_kept(mut past: Vec<QuotaWindow>, window: &QuotaWindow, kept: &[KeptReading]) -> Vec<QuotaWindow> {
+    let is_known = |at: DateTime<Utc>| past.iter().any(|older| older.observed_at == Some(at));
+    let is_older = |at: DateTime<Utc>| window.observed_at.is_some_and(|seen| at < seen);
+    let lost: Vec<&KeptReading> =
+        kept.iter().filter(|reading| is_older(reading.observed_at) && !is_known(reading.observed_at)).collect();
+    if lost.is_empty() {
+        return past;
+    }
+    past.extend(lost.into_iter().map(|reading| QuotaWindow {
+        used: Some(reading.used),
+        resets_at: reading.resets_at,
+        observed_at: Some(reading.observed_at),
+        remarks: Vec::new(),
+        invalid: None,
+        ..window.clone()
+    }));
+    past.sort_by_key(|older| older.observed_at);
+    past
+}
+
+/// What is kept after a run: the sound readings that it saw, each when its use moved by a point or half an hour has passed;
+/// those of eight weeks (quota §6).
+pub(super) fn keep(kept: &KeptReadings, homes: &[QuotaHome], now: DateTime<Utc>) -> KeptReadings {
+    let mut readings = kept.clone();
+    for home in homes {
+        for window in home.windows.iter().filter(|window| window.invalid.is_none()) {
+            let Some((observed_at, used)) = window.observed_at.zip(window.used.filter(|used| used.is_finite())) else {
+                continue;
+            };
+            let of_window =
+                readings.entry(home.home.to_string()).or_default().entry(window.window_id.clone()).or_default();
+            let is_told = of_window.iter().any(|known| {
+                let minutes = (observed_at - known.observed_at).num_minutes().abs();
+                minutes == 0 || (minutes < APART_MINUTES && (used - known.used).abs() < ONE_POINT)
+            });
+            if !is_told {
+                of_window.push(KeptReading { observed_at, used, resets_at: window.resets_at });
+                of_window.sort_by_key(|reading| reading.observed_at);
+            }
+        }
+    }
+    for windows in readings.values_mut() {
+        for of_window in windows.values_mut() {
+            of_window.retain(|reading| (now - reading.observed_at).num_days() < KEPT_DAYS);
+        }
+        windows.retain(|_, of_window| !of_window.is_empty());
+    }
+    readings.retain(|_, windows| !windows.is_empty());
+    readings
 }
 
 /// One reading with what its past says about it.
@@ -68,7 +135,32 @@ fn judge(home: &str, entry: Entry, past: &[&QuotaWindow], note: &mut SourceNote)
     window.remarks.extend(new_cycle(&window, past, resolution));
     window.remarks.sort();
     window.remarks.dedup();
+    window.recent_burn = recent_burn(&window, past);
     window
+}
+
+/// The slope of the readings of one cycle, newer ones weighing more (quota §3.1); a drop in use begins anew. `None` below
+/// two slopes: the cycle's average says as much as one.
+fn recent_burn(window: &QuotaWindow, past: &[&QuotaWindow]) -> Option<f64> {
+    let of_cycle = past.iter().copied().filter(|older| has_same_reset(older, window)).chain([window]);
+    let mut readings: Vec<(DateTime<Utc>, f64)> = Vec::new();
+    for (seen, used) in of_cycle.filter_map(|reading| reading.observed_at.zip(reading.used)) {
+        match readings.last() {
+            Some((last, _)) if (seen - *last).num_minutes() < APART_MINUTES => {}
+            _ => readings.push((seen, used)),
+        }
+    }
+    let (mut burn, mut slopes) = (0.0, 0);
+    for pair in readings.windows(2) {
+        let [(since, before), (seen, used)] = pair else { continue };
+        let slope = (used - before) / hours_between(*since, *seen);
+        (burn, slopes) = match (slope < 0.0, slopes) {
+            (true, _) => (0.0, 0),
+            (false, 0) => (slope, 1),
+            (false, _) => (NEWEST_SLOPE * slope + (1.0 - NEWEST_SLOPE) * burn, slopes + 1),
+        };
+    }
+    (slopes >= LEAST_SLOPES).then_some(burn)
 }
 
 /// Whether two readings state one reset.

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 
 use crate::vocabulary::{
-    Digest, HomeId, Place, QuotaHome, QuotaWindow, SourceId, SourceNote, SourceState, WindowAge, WindowStatus,
-    hours_between,
+    Digest, HomeId, KeptReadings, Place, QuotaHome, QuotaWindow, SourceId, SourceNote, SourceState, WindowAge,
+    WindowStatus, hours_between,
 };
 use document::Document;
 
@@ -30,6 +30,11 @@ const EMPTY_MAX_AGE_HOURS: f64 = 74.4;
 /// their windows by id. `display` is the path as the operator wrote it. Never fails: a path that is missing, empty or
 /// without one readable snapshot gives no homes and a failed note.
 pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<QuotaHome>, SourceNote) {
+    read_with(path, display, &KeptReadings::new(), now)
+}
+
+/// The same beside readings that earlier runs kept: a collector may overwrite its one snapshot.
+pub fn read_with(path: &Path, display: &str, kept: &KeptReadings, now: DateTime<Utc>) -> (Vec<QuotaHome>, SourceNote) {
     let files = match list(path, display) {
         Ok(files) => files,
         Err(reason) => return (Vec::new(), SourceNote::failed(SourceId::Quotas, reason)),
@@ -41,7 +46,7 @@ pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<QuotaHome>, 
         documents.into_iter().partition(|document| hours_between(now, document.generated_at) <= AHEAD_HOURS);
     let buckets: usize = documents.iter().map(|document| document.buckets).sum();
     let newest = documents.iter().map(|document| document.generated_at).max();
-    let mut homes = history::newest(documents, &mut note);
+    let mut homes = history::newest(documents, kept, &mut note);
     settle_note(&mut homes, newest, now, &mut note);
     remark(&mut note, buckets, "per-minute limits left out: throughput, not allowance");
     remark(&mut note, ahead.len(), "from after the review instant, ignored");
@@ -50,6 +55,11 @@ pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<QuotaHome>, 
         note.state = SourceState::Failed(reason.to_owned());
     }
     (homes, note)
+}
+
+/// What is kept of the readings after a run, for the next ones.
+pub fn keep(kept: &KeptReadings, homes: &[QuotaHome], now: DateTime<Utc>) -> KeptReadings {
+    history::keep(kept, homes, now)
 }
 
 /// The files to read with the paths to show, in path order.

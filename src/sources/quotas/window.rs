@@ -92,6 +92,7 @@ pub(super) fn broken(id: &str, scope: &[String], reason: &str, place: Place) -> 
         observed_at: None,
         invalid: Some(reason.to_owned()),
         remarks: Vec::new(),
+        recent_burn: None,
         place,
     };
     Entry { window, resolution: 0.01 }
@@ -124,6 +125,7 @@ fn read(fields: Fields<'_>, id: &str, place: Place) -> Result<Entry, String> {
         observed_at: fields.instant("observed_at")?.map(|at| at.trunc_subsecs(0)),
         invalid: None,
         remarks,
+        recent_burn: None,
         place,
     };
     Ok(Entry { window, resolution })
