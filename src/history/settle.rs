@@ -54,7 +54,8 @@ pub struct Settlement {
     pub open: Vec<Proposal>,
     /// Rejected or deferred, and not argued with, by fingerprint.
     pub suppressed: Vec<Proposal>,
-    /// Landed, and its definition is still the predicted one: the files with the way back, by fingerprint.
+    /// Landed, and its definition is still the predicted one or its measurement has not ended: the files with the way back,
+    /// by fingerprint.
     pub landed: Vec<Proposal>,
     /// What the ledger has to learn, by fingerprint.
     pub facts: Vec<ProposalFact>,
@@ -115,14 +116,14 @@ impl Settling<'_> {
         if is_after && life.status.may_become(Status::Landed) {
             return self.landed(fact, life);
         }
-        if life.status.is_landed() && digest.as_ref() == Some(&fact.subtree_digest) {
+        if life.landing.is_some() && life.status.is_landed() && digest.as_ref() == Some(&fact.subtree_digest) {
             return self.close(fact, ProposalState::RolledBack, 0);
         }
         match made {
             Some(made) if self.sleeps(life, fact, Some(made)) => self.asleep(fact, life, Some(made), digest.as_ref()),
             Some(made) => self.produced(made, fact, life),
             None if self.sleeps(life, fact, None) => self.asleep(fact, life, None, digest.as_ref()),
-            None if life.status.is_landed() && is_after => self.stands(fact, life),
+            None if life.status.is_landed() && (is_after || life.status.is_measured()) => self.stands(fact, life),
             None if life.status.is_open() || life.status.is_suppressed() => self.missed(fact, life, digest.as_ref()),
             None => {}
         }
@@ -161,7 +162,7 @@ impl Settling<'_> {
         self.done.facts.push(landed);
     }
 
-    /// A landed one whose definition is as predicted: its files stay for the way back.
+    /// A landed one whose definition is as predicted, or whose measurement has not ended: its files stay.
     fn stands(&mut self, fact: &ProposalFact, life: &Life) {
         self.done.keep.insert(fact.fingerprint.clone());
         if let Some(stored) = self.file(fact) {
