@@ -189,7 +189,7 @@ impl Settling<'_> {
 
     /// One that sleeps costs no event. Its files stay while they still say something about the config.
     fn asleep(&mut self, fact: &ProposalFact, life: &Life, made: Option<&Proposal>, digest: Option<&String>) {
-        if let Some(made) = made.filter(|_| decided_later(life, fact)) {
+        if let Some(made) = made.filter(|_| self.decided_later(life, fact)) {
             return self.renewed(made, Some((fact, life)), Baseline::Updated, None);
         }
         if digest.is_some_and(|digest| *digest != fact.subtree_digest) {
@@ -209,7 +209,7 @@ impl Settling<'_> {
         let is_known = life.status.is_open() || life.status.is_suppressed();
         let open = (is_known && !has_lapsed(fact, self.asks.now)).then_some(fact);
         match (baseline_state(Some(&current(made)), open.map(previous).as_ref()), open) {
-            (Baseline::Unchanged, Some(_)) if !decided_later(life, fact) => self.kept(made, fact, life),
+            (Baseline::Unchanged, Some(_)) if !self.decided_later(life, fact) => self.kept(made, fact, life),
             (Baseline::Unchanged, _) => self.renewed(made, Some((fact, life)), Baseline::Updated, None),
             (state, _) => {
                 let file = self.file_value(fact);
@@ -272,7 +272,14 @@ impl Settling<'_> {
     fn decided_ahead(&self, renewed: &Proposal, known: Option<(&ProposalFact, &Life)>) -> Option<Decided> {
         let decided = self.lives.decision(&renewed.fingerprint)?;
         let seen = known.map_or(0, |(fact, _)| fact.revision);
-        (decided.fact.revision > seen).then(|| decided.clone())
+        let is_of_this_run = decided.run.as_str() >= self.asks.run;
+        (is_of_this_run && decided.fact.revision > seen).then(|| decided.clone())
+    }
+
+    /// Whether the last decision speaks of a revision that only an earlier judgement of this very run made.
+    fn decided_later(&self, life: &Life, fact: &ProposalFact) -> bool {
+        let decided = life.decision.as_ref().filter(|decided| decided.run.as_str() >= self.asks.run);
+        decided.is_some_and(|decided| decided.fact.revision > fact.revision)
     }
 
     /// A proposal of the ledger that waits for somebody and that this run did not make.
@@ -404,11 +411,6 @@ impl Settling<'_> {
 /// Whether the present digest of its definition says anything about a proposal.
 fn may_have_moved(status: Status) -> bool {
     status.is_open() || status.is_suppressed() || status.is_landed()
-}
-
-/// Whether the last decision speaks of a revision that the ledger, read before this run, does not have.
-fn decided_later(life: &Life, fact: &ProposalFact) -> bool {
-    life.decision.as_ref().is_some_and(|decided| decided.fact.revision > fact.revision)
 }
 
 /// The status of a proposal that is made and does not sleep: an acceptance stays, everything else is proposed.

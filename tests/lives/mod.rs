@@ -1,6 +1,8 @@
 //! The lives of proposals: which status may follow which, landing and rolling back by digest, supersession, sleep, numbers.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod any;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::reports::{at, pool, proposal, report};
