@@ -18,6 +18,7 @@ mod pools;
 mod proposals;
 pub mod sessions;
 mod spans;
+mod told;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
