@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::issues::IssueFact;
 use super::lifecycle::{DecisionFact, Status, VerificationFact};
 use super::looks::LooksFact;
 use super::measured::{BoundCheckFact, BoundsFact, MixesFact};
@@ -35,12 +36,15 @@ pub enum Fact {
     BoundCheck(BoundCheckFact),
     /// What a steward decided; no event of a run.
     Decision(DecisionFact),
+    /// What was done to a tracker; no event of a run.
+    Issue(IssueFact),
 }
 
 impl Fact {
-    /// Whether a run said it. What a steward decided belongs to no run: judging a run again leaves it as it is.
+    /// Whether a run said it. What a steward decided and what was filed belong to no run: judging a run again leaves them as
+    /// they are.
     pub fn is_of_run(&self) -> bool {
-        !matches!(self, Self::Decision(_))
+        !matches!(self, Self::Decision(_) | Self::Issue(_))
     }
 }
 

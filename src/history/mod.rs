@@ -5,6 +5,8 @@ mod baseline;
 mod cadence;
 mod compare;
 mod facts;
+mod issues;
+mod kept;
 mod ledger;
 mod lifecycle;
 mod lives;
@@ -21,7 +23,8 @@ pub use compare::{SeenNow, compare, run_facts};
 pub use facts::{
     Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,
 };
-pub use ledger::{Event, Ledger, Past};
+pub use issues::{IssueFact, IssueMemory, IssueStep, Standing, StepState, issue_memories};
+pub use ledger::{Event, Ledger, Past, ProposalRuns};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
 pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};

@@ -160,6 +160,12 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
 
+/// What became of issues; the lines are Markdown already.
+pub(super) fn issues(lines: &[String]) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    (!lines.is_empty()).then(|| format!("### Issues\n\n{}", lines.join("\n")))
+}
+
 /// How the reviewer's own claims came true, and the landed changes that are being measured or whose measurement ended now. Where
 /// nothing moved and nothing was ever measured, a few words.
 pub(super) fn calibration(report: &Report) -> Vec<String> {
