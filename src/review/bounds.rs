@@ -1,10 +1,11 @@
 //! Non-proposals are scored too (methods §20): what an aligned verdict said could still be gained is kept, and held against
 //! what happened when somebody else changed the pool.
 
-use chrono::{DateTime, Duration, SecondsFormat, Utc};
+use chrono::{Duration, SecondsFormat};
 
 use super::spans::{span, untouched, windows_of};
-use super::verify::{Loop, count, whole, worth};
+use super::told::{count, whole};
+use super::verify::{Loop, worth};
 use crate::checks::Bound;
 use crate::evidence::measure::{Asked, Metric};
 use crate::evidence::statistics::normal::Z_95;
@@ -68,13 +69,6 @@ impl Loop<'_> {
             outcome,
         };
         (known != Some(&fact)).then_some(fact)
-    }
-
-    /// Whether rows of the window before may be too old to be read.
-    #[expect(clippy::cast_possible_truncation, reason = "settings keep day counts small and finite")]
-    fn is_too_old(&self, from: DateTime<Utc>) -> bool {
-        let seconds = (self.settings.thresholds.rows.max_age_days * 86_400.0) as i64;
-        from < self.now - Duration::seconds(seconds)
     }
 
     /// Whether a proposal of this review landed in a pool at an instant.

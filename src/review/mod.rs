@@ -21,6 +21,7 @@ mod remarks;
 mod results;
 pub mod sessions;
 mod spans;
+mod told;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};

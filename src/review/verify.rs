@@ -7,6 +7,7 @@ use chrono::{DateTime, Duration, SecondsFormat, Utc};
 use serde_json::Value;
 
 use super::spans::{Spans, span, untouched, windows_of};
+use super::told::{count, given_up, number, scale, sign, status, told, whole};
 use crate::evidence::measure::{Asked, Measurement, Meter, Metric, Mix};
 use crate::evidence::statistics::cost::Worth;
 use crate::evidence::statistics::normal::Z_95;
@@ -44,19 +45,19 @@ pub(super) struct Loop<'a> {
 }
 
 /// A change that is to be measured or looked at.
-struct Landed<'a> {
+pub(super) struct Landed<'a> {
     /// What the ledger says of it.
-    fact: &'a ProposalFact,
+    pub(super) fact: &'a ProposalFact,
     /// Its life.
-    life: &'a Life,
+    pub(super) life: &'a Life,
     /// Its file.
-    proposal: Proposal,
+    pub(super) proposal: Proposal,
     /// What it claims first of all.
-    primary: Effect,
+    pub(super) primary: Effect,
     /// The rule.
-    rule: VerificationRule,
+    pub(super) rule: VerificationRule,
     /// When it was in force: the review that saw it first, or the start of a test.
-    since: DateTime<Utc>,
+    pub(super) since: DateTime<Utc>,
 }
 
 /// What a run measured that the ledger does not hold yet.
@@ -153,8 +154,7 @@ impl Loop<'_> {
     fn measure(&self, landed: &Landed<'_>) -> Option<VerificationFact> {
         let metric = Metric::parse(&landed.primary.metric)?;
         let spans = self.spans(landed);
-        let oldest = Duration::seconds(days_s(self.settings.thresholds.rows.max_age_days));
-        if spans.pre_from < self.now - oldest {
+        if self.is_too_old(spans.pre_from) {
             let is_under_way = landed.life.status != Status::Inconclusive;
             return is_under_way.then(|| given_up(landed.fact, landed.life, landed.since));
         }
@@ -282,6 +282,12 @@ impl Loop<'_> {
         (!is_touched).then_some(true)
     }
 
+    /// Whether rows from an instant on may be too old to be read.
+    #[expect(clippy::cast_possible_truncation, reason = "settings keep day counts small and finite")]
+    pub(super) fn is_too_old(&self, from: DateTime<Utc>) -> bool {
+        from < self.now - Duration::seconds((self.settings.thresholds.rows.max_age_days * DAY_S) as i64)
+    }
+
     /// Days from an instant to the review.
     #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries fit an f64 exactly")]
     fn days_since(&self, at: DateTime<Utc>) -> f64 {
@@ -299,12 +305,6 @@ pub(super) fn worth(settings: &Settings, pool: &str) -> Worth {
     let tier: Tier = settings.tier_of(&PoolId::new(pool)).0;
     let numbers = settings.tiers.get(&tier).expect("the settings hold every tier");
     Worth { stake_usd: numbers.stake_usd, minute_usd: numbers.minute_usd }
-}
-
-/// Seconds of some days.
-#[expect(clippy::cast_possible_truncation, reason = "settings keep day counts small and finite")]
-fn days_s(days: f64) -> i64 {
-    (days * DAY_S) as i64
 }
 
 /// Since when a change is in force and waits for its measurement; `None` of one that is not, or no longer.
@@ -333,77 +333,6 @@ fn rule_of(proposal: &Proposal, primary: &Effect) -> VerificationRule {
     }
 }
 
-/// The end of a measurement that can go no further: its last numbers stand, and settle nothing.
-fn given_up(fact: &ProposalFact, life: &Life, since: DateTime<Utc>) -> VerificationFact {
-    let never = || VerificationFact {
-        fingerprint: fact.fingerprint.clone(),
-        revision: life.landing.as_ref().map_or(fact.revision, |landing| landing.revision),
-        landed_at: since.to_rfc3339_opts(SecondsFormat::Secs, true),
-        rule: VerificationRule::BeforeAfter.as_str().to_owned(),
-        status: Status::Inconclusive,
-        metric: "unknown".to_owned(),
-        unit: "unknown".to_owned(),
-        claimed_point: fact.point,
-        claimed_sd: deviation(fact.lo90, fact.hi90),
-        realised_point: None,
-        realised_se: None,
-        rows: (0, 0),
-        controls: Vec::new(),
-    };
-    let last = life.verification.as_ref().map(|known| known.fact.clone());
-    VerificationFact { status: Status::Inconclusive, ..last.unwrap_or_else(never) }
-}
-
-/// The standard deviation behind a 90 % interval.
-fn deviation(lo90: i64, hi90: i64) -> i64 {
-    whole((number(hi90) - number(lo90)) / (2.0 * Z_95))
-}
-
-/// What is told of a change without its numbers.
-fn told(landed: &Landed<'_>, rule: VerificationRule, status: Status) -> VerificationFact {
-    let Effect { metric, unit, point, lo90, hi90, .. } = &landed.primary;
-    VerificationFact {
-        fingerprint: landed.fact.fingerprint.clone(),
-        revision: landed.life.landing.as_ref().map_or(landed.fact.revision, |landing| landing.revision),
-        landed_at: landed.since.to_rfc3339_opts(SecondsFormat::Secs, true),
-        rule: rule.as_str().to_owned(),
-        status,
-        metric: metric.clone(),
-        unit: unit.clone(),
-        claimed_point: *point,
-        claimed_sd: deviation(*lo90, *hi90),
-        realised_point: None,
-        realised_se: None,
-        rows: (0, 0),
-        controls: Vec::new(),
-    }
-}
-
-/// Whether a claim's number counts towards the better (1) or, as in a test of what may be worse, the other way (−1).
-fn sign(landed: &Landed<'_>, metric: Metric) -> f64 {
-    let better = if metric == Metric::Success { "increase" } else { "decrease" };
-    if landed.primary.direction == better { 1.0 } else { -1.0 }
-}
-
-/// From dollars, fractions and minutes to the unit of a claim.
-fn scale(unit: &str) -> f64 {
-    match unit {
-        "seconds" => 60.0,
-        "count" => 1.0,
-        _ => 1e6,
-    }
-}
-
-/// The status of an outcome.
-fn status(outcome: ChangeOutcome) -> Status {
-    match outcome {
-        ChangeOutcome::Pending => Status::Verifying,
-        ChangeOutcome::Confirmed => Status::Confirmed,
-        ChangeOutcome::Refuted => Status::Refuted,
-        ChangeOutcome::Inconclusive => Status::Inconclusive,
-    }
-}
-
 /// Whether the finding behind a change is gone; `None` while its check cannot be judged.
 fn is_gone(fact: &ProposalFact, reports: &[PoolReport]) -> Option<bool> {
     let checks: BTreeMap<&str, _> = reports
@@ -424,22 +353,4 @@ fn is_gone(fact: &ProposalFact, reports: &[PoolReport]) -> Option<bool> {
         (false, Verdict::Blocked) => None,
         (false, _) => Some(true),
     }
-}
-
-/// A whole number as a float.
-#[expect(clippy::cast_precision_loss, reason = "numbers of a proposal stay far below 2^53")]
-fn number(value: i64) -> f64 {
-    value as f64
-}
-
-/// A count as a float.
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-pub(super) fn count(value: u64) -> f64 {
-    value as f64
-}
-
-/// The nearest whole number.
-#[expect(clippy::cast_possible_truncation, reason = "clamped to what both types hold exactly")]
-pub(super) fn whole(value: f64) -> i64 {
-    if value.is_finite() { value.round().clamp(-9e15, 9e15) as i64 } else { 0 }
 }
