@@ -186,6 +186,9 @@ pub struct StatusArgs {
     /// Also write the numbers for Prometheus to `metrics.prom` in the reports folder
     #[arg(long)]
     pub prometheus: bool,
+    /// Show instead how our own claims came true: landed changes, measured
+    #[arg(long, conflicts_with_all = ["check", "prometheus"])]
+    pub calibration: bool,
 }
 
 /// Flags of `init`.

@@ -303,6 +303,7 @@ fn every_module_says_what_it_holds() {
 fn the_schemas_are_schemas() {
     let mut seen = 0;
     for path in [
+        "calibration.v1.json",
         "decision.v1.json",
         "diff.v1.json",
         "ledger.v1.json",

@@ -207,6 +207,8 @@ tier workhorse · lead `acme/mid` · 2 members: `acme/mid` 75.0 %, `zeta/low#hig
 - Why: latest-model `retirement_due`: `acme/old@default#seat` ends on 2026-12-11 (`.opencode/opencode.jsonc:42`). Limit `latest.retire_days` set at `instructions/pool-composition-review.md:33`
 - What to do: take it out of the pool
 
+Calibration of our own claims: no landed change has been measured yet, n 0; claims stand as they are; new claims at 0.950.
+
 Every number of this run: [`runs/20261129T120000Z.json`](/reports/runs/20261129T120000Z.json). Policy `823412d1`. Next review due 2026-11-30 00:00Z.
 
 What this does not show: cause (routers and people choose who gets which task), what a plan costs in cash (prices are list prices), how a market index would rank on this fleet's own work.

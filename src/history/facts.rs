@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::issues::IssueFact;
 use super::lifecycle::{DecisionFact, Status, VerificationFact};
 use super::looks::LooksFact;
+use super::measured::{BoundCheckFact, BoundsFact, MixesFact};
 use crate::verdict::{Counts, Verdict};
 
 /// What one event says.
@@ -27,6 +28,12 @@ pub enum Fact {
     Looks(LooksFact),
     /// What the measurement of a landed change found.
     Verification(VerificationFact),
+    /// Class mixes that claims were frozen on.
+    Mixes(MixesFact),
+    /// What aligned verdicts say could still be gained.
+    Bounds(BoundsFact),
+    /// What became of such a bound when somebody else changed the pool.
+    BoundCheck(BoundCheckFact),
     /// What a steward decided; no event of a run.
     Decision(DecisionFact),
     /// What was done to a tracker; no event of a run.

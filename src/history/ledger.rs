@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
 use super::lives::Lives;
 use super::looks::LookFact;
+use super::measured::{Measures, Touches};
 use crate::vocabulary::{Digest, Place, Reject, canonical_json};
 
 /// What the first event's `prev` is the digest of.
@@ -75,6 +76,8 @@ pub struct Past {
     pub proposal_runs: BTreeMap<String, ProposalRuns>,
     /// The lives of the proposals.
     pub lives: Lives,
+    /// Fingerprint → what an earlier judgement of the very run said of the proposal, where the run is judged again.
+    pub again: BTreeMap<String, ProposalFact>,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
     /// When the run before reviewed.
@@ -89,6 +92,8 @@ pub struct Past {
     changed: BTreeMap<String, BTreeMap<String, String>>,
     /// Pool, axis → when a change on it landed or was taken back last.
     landings: BTreeMap<(String, String), DateTime<Utc>>,
+    /// What measuring needs.
+    pub measures: Measures,
 }
 
 impl Past {
@@ -132,12 +137,20 @@ impl Past {
         of_pool.map(|((_, axis), at)| (axis.as_str(), *at))
     }
 
+    /// The changes of every definition, those that a run with these definitions sees first among them.
+    pub fn touches(&self, subtrees: &BTreeMap<String, String>, now: DateTime<Utc>) -> Touches {
+        self.measures.touches((&self.subtrees, self.previous_at), subtrees, now)
+    }
+
     /// Takes one run in: what it read, and which definitions changed before it.
     fn take_run(&mut self, event: &Event, run: &RunFact) {
         for (pool, subtree) in &run.subtrees {
             if self.subtrees.get(pool).is_some_and(|known| known != subtree) {
                 self.changed.insert(pool.clone(), self.sources.clone());
             }
+        }
+        if let Ok(at) = DateTime::parse_from_rfc3339(&event.at) {
+            self.measures.take_subtrees((&self.subtrees, self.previous_at), &run.subtrees, at.to_utc());
         }
         self.previous_run = Some(event.run.clone());
         self.previous_at = DateTime::parse_from_rfc3339(&event.at).ok().map(|at| at.to_utc());
@@ -182,7 +195,11 @@ impl Past {
                     }
                 }
             }
-            Some(Fact::Verification(_) | Fact::Decision(_) | Fact::Issue(_)) | None => {}
+            Some(Fact::Verification(fact)) => self.measures.take_verification(fact),
+            Some(Fact::Mixes(fact)) => self.measures.take_mixes(fact),
+            Some(Fact::Bounds(fact)) => self.measures.take_bounds(fact),
+            Some(Fact::BoundCheck(fact)) => self.measures.take_check(fact),
+            Some(Fact::Decision(_) | Fact::Issue(_)) | None => {}
         }
         self.lives.take(event);
     }
@@ -262,6 +279,11 @@ impl Ledger {
         }
         for event in self.events.iter().filter(|event| event.run.as_str() <= run) {
             past.lives.take_number(event);
+        }
+        for event in self.effective().into_iter().filter(|event| event.run == run) {
+            if let Some(Fact::Proposal(proposal)) = &event.fact {
+                past.again.insert(proposal.fingerprint.clone(), (**proposal).clone());
+            }
         }
         past.settle();
         past

@@ -6,11 +6,13 @@ mod cadence;
 mod compare;
 mod facts;
 mod issues;
+mod kept;
 mod ledger;
 mod lifecycle;
 mod lives;
 mod looks;
 mod market;
+mod measured;
 mod settle;
 mod standing;
 mod standings;
@@ -27,6 +29,9 @@ pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
 pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
+pub use measured::{
+    BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, MeasuredNow, Measures, MixesFact, Touch, Touches,
+};
 pub use settle::{Asks, Fate, Settlement, settle_proposals};
 pub use standing::stand;
 pub use standings::ruling;

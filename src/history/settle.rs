@@ -6,15 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::baseline::{Current, Previous, baseline_state};
+use super::baseline::baseline_state;
 use super::compare::SeenNow;
 use super::facts::{ProposalFact, ProposalState};
+use super::kept::{carrying, current, fact_of, has_lapsed, is_intact, name_superseded, previous, primary};
 use super::ledger::Past;
 use super::lifecycle::{Status, Unless};
 use super::lives::{Decided, Life, Lives};
 use super::standing::{keep_transitions, restored, stand, wears};
 use super::standings::standings;
-use crate::verdict::{Baseline, Effect, Proposal, Standing, content_digest};
+use crate::verdict::{Baseline, Proposal, Standing};
 
 /// Counted runs in a row without a proposal that withdraw it.
 const MISSES_TO_WITHDRAW: u64 = 2;
@@ -53,7 +54,8 @@ pub struct Settlement {
     pub open: Vec<Proposal>,
     /// Rejected or deferred, and not argued with, by fingerprint.
     pub suppressed: Vec<Proposal>,
-    /// Landed, and its definition is still the predicted one: the files with the way back, by fingerprint.
+    /// Landed, and its definition is still the predicted one or its measurement has not ended: the files with the way back,
+    /// by fingerprint.
     pub landed: Vec<Proposal>,
     /// What the ledger has to learn, by fingerprint.
     pub facts: Vec<ProposalFact>,
@@ -76,12 +78,15 @@ pub fn settle_proposals(fresh: Vec<Proposal>, past: &Past, asks: &Asks<'_>) -> S
     }
     let mut settling =
         Settling { asks, lives: &past.lives, last_number: past.lives.last_number(), done: Settlement::default() };
-    let mut fingerprints: Vec<&String> = past.proposals.keys().chain(made.keys()).collect();
+    let mut fingerprints: Vec<&String> = past.proposals.keys().chain(made.keys()).chain(past.again.keys()).collect();
     fingerprints.sort();
     fingerprints.dedup();
     for fingerprint in fingerprints {
         let known = past.proposals.get(fingerprint).and_then(|fact| Some((fact, past.lives.get(fingerprint)?)));
-        settling.one(made.get(fingerprint), known);
+        let again = past.again.get(fingerprint).filter(|_| known.is_none());
+        if !again.is_some_and(|again| settling.landed_meanwhile(again)) {
+            settling.one(made.get(fingerprint), known);
+        }
     }
     settling.link_superseded();
     settling.done.standings = standings(past, &settling.done.facts, asks.run);
@@ -111,17 +116,30 @@ impl Settling<'_> {
         if is_after && life.status.may_become(Status::Landed) {
             return self.landed(fact, life);
         }
-        if life.status.is_landed() && digest.as_ref() == Some(&fact.subtree_digest) {
+        if life.landing.is_some() && life.status.is_landed() && digest.as_ref() == Some(&fact.subtree_digest) {
             return self.close(fact, ProposalState::RolledBack, 0);
         }
         match made {
             Some(made) if self.sleeps(life, fact, Some(made)) => self.asleep(fact, life, Some(made), digest.as_ref()),
             Some(made) => self.produced(made, fact, life),
             None if self.sleeps(life, fact, None) => self.asleep(fact, life, None, digest.as_ref()),
-            None if life.status.is_landed() && is_after => self.stands(fact, life),
+            None if life.status.is_landed() && (is_after || life.status.is_measured()) => self.stands(fact, life),
             None if life.status.is_open() || life.status.is_suppressed() => self.missed(fact, life, digest.as_ref()),
             None => {}
         }
+    }
+
+    /// Whether a proposal that only an earlier judgement of this very run made has landed since; then that is settled.
+    fn landed_meanwhile(&mut self, again: &ProposalFact) -> bool {
+        let digest = (self.asks.digest)(again);
+        let was_there = again.is_open() || again.state == ProposalState::Landed;
+        let is_landed = was_there && digest.is_some() && digest == again.subtree_digest_after;
+        if is_landed {
+            let decided = self.lives.decision(&again.fingerprint).filter(|said| said.fact.revision == again.revision);
+            let status = decided.and_then(|said| said.fact.decision.status()).unwrap_or(Status::Proposed);
+            self.landed(again, &wears(status, decided.cloned()));
+        }
+        is_landed
     }
 
     /// The config holds what was predicted. What this run argues about the same is left for the next: the change has only
@@ -144,7 +162,7 @@ impl Settling<'_> {
         self.done.facts.push(landed);
     }
 
-    /// A landed one whose definition is as predicted: its files stay for the way back.
+    /// A landed one whose definition is as predicted, or whose measurement has not ended: its files stay.
     fn stands(&mut self, fact: &ProposalFact, life: &Life) {
         self.done.keep.insert(fact.fingerprint.clone());
         if let Some(stored) = self.file(fact) {
@@ -396,88 +414,4 @@ fn decided_later(life: &Life, fact: &ProposalFact) -> bool {
 /// The status of a proposal that is made and does not sleep: an acceptance stays, everything else is proposed.
 fn woken(status: Status) -> Status {
     if status == Status::Accepted { status } else { Status::Proposed }
-}
-
-/// A proposal with what the ledger knows it replaces, as long as it is open.
-fn carrying(made: &Proposal, fact: &ProposalFact) -> Proposal {
-    let mut made = made.clone();
-    if fact.is_open() && !fact.supersedes.is_empty() {
-        name_superseded(&mut made, &fact.supersedes);
-    }
-    made
-}
-
-/// Writes what a proposal replaces into it; that is content.
-fn name_superseded(proposal: &mut Proposal, fingerprints: &[String]) {
-    fingerprints.clone_into(&mut proposal.supersedes);
-    proposal.content_digest = content_digest(&proposal.to_json()).to_string();
-}
-
-/// Whether a file says what its digest says.
-fn is_intact(value: &Value) -> bool {
-    value["content_digest"].as_str() == Some(content_digest(value).as_str())
-}
-
-/// Whether a proposal's time has run out. An instant that does not parse never lapses.
-fn has_lapsed(fact: &ProposalFact, now: DateTime<Utc>) -> bool {
-    DateTime::parse_from_rfc3339(&fact.expires).is_ok_and(|expires| expires <= now)
-}
-
-/// The primary effect; a proposal without one has an effect of zero.
-fn primary(proposal: &Proposal) -> (i64, i64, i64) {
-    let of = |effect: &Effect| (effect.point, effect.lo90, effect.hi90);
-    proposal.expected.iter().find(|effect| effect.primary).map_or((0, 0, 0), of)
-}
-
-/// What a proposal says now.
-fn current(proposal: &Proposal) -> Current<'_> {
-    Current {
-        content_digest: &proposal.content_digest,
-        verdict: proposal.verdict,
-        point: primary(proposal).0,
-        subtree_digest: &proposal.config.subtree_digest,
-    }
-}
-
-/// What the ledger kept of it.
-fn previous(fact: &ProposalFact) -> Previous<'_> {
-    Previous {
-        content_digest: &fact.content_digest,
-        verdict: fact.verdict,
-        lo90: fact.lo90,
-        hi90: fact.hi90,
-        subtree_digest: &fact.subtree_digest,
-    }
-}
-
-/// What the ledger keeps of a proposal.
-fn fact_of(proposal: &Proposal, state: ProposalState, status: Status, number: u64) -> ProposalFact {
-    let (point, lo90, hi90) = primary(proposal);
-    ProposalFact {
-        fingerprint: proposal.fingerprint.clone(),
-        axis: proposal.axis.clone(),
-        code: proposal.code.clone(),
-        change: proposal.kind.clone(),
-        subject: proposal.subject.clone(),
-        counterpart: proposal.counterpart.clone(),
-        pool: proposal.pool.clone(),
-        check: proposal.check.clone(),
-        state,
-        status,
-        number,
-        supersedes: proposal.supersedes.clone(),
-        revision: proposal.revision,
-        content_digest: proposal.content_digest.clone(),
-        verdict: proposal.verdict,
-        point,
-        lo90,
-        hi90,
-        path: proposal.config.path.clone(),
-        pointer: proposal.config.pointer.clone(),
-        subtree_digest: proposal.config.subtree_digest.clone(),
-        subtree_digest_after: proposal.config.subtree_digest_after.clone(),
-        first_seen: proposal.first_seen.clone(),
-        expires: proposal.expires.clone(),
-        misses: 0,
-    }
 }

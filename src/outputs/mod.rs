@@ -1,6 +1,7 @@
 //! Views of one report, and the order in which a run leaves them behind. Every step can be repeated: a run that was
 //! killed anywhere ends in the same bytes when it is delivered again, and a delivered run changes nothing.
 
+pub mod calibration;
 pub mod index;
 pub mod inspect;
 pub mod issues;

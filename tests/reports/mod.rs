@@ -9,8 +9,8 @@ use pool_review::outputs::issues::{Desk, Filing, Places, TrackerPlace};
 use pool_review::outputs::{self, Delivered, Delivery};
 use pool_review::store::Store;
 use pool_review::verdict::{
-    Baseline, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport, Proposal,
-    ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
+    Baseline, Calibration, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport,
+    Proposal, ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
 };
 use pool_review::vocabulary::{CheckId, Digest, Place, PoolId, SourceId, SourceNote, SourceState, Tier};
 use serde_json::{Value, json};
@@ -146,6 +146,7 @@ pub(crate) fn report_at(now: &str, pools: Vec<PoolReport>) -> Report {
         policy_digest: Digest::of(b"policy").to_string(),
         next_due: Some(now + chrono::TimeDelta::hours(12)),
         counts: Counts::default(),
+        calibration: Calibration::default(),
     }
 }
 

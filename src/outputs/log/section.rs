@@ -110,6 +110,7 @@ fn draft(context: Context<'_>, since: Since<'_>) -> String {
     parts.extend(tables::proposals(context));
     parts.extend(tables::standings(context));
     parts.extend(tables::issues(since.issues));
+    parts.extend(tables::calibration(context.report));
     parts.extend(tables::unmatched(context.report));
     parts.extend(tables::rejects(context.report));
     parts.push(footer(context));
