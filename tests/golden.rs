@@ -58,6 +58,7 @@ cases! {
     a_second_run_on_the_same_evidence_says_unchanged: "second-run-12h-later",
     a_second_run_after_readings_grew_old_says_what_moved: "second-run-moved",
     the_same_instant_twice_is_one_run: "same-now-twice",
+    without_file_issues_a_plan_is_made_and_nothing_is_sent: "issue-plan",
     format_json: "format-json",
     quiet: "quiet",
     exit_code: "exit-code",

@@ -133,12 +133,14 @@ fn own_rows(evidence: &[EvidenceRef]) -> Option<u64> {
 
 /// A threshold as two cells: name and value, operator and bound, in the unit that the name ends in.
 fn cells(term: &BarTerm) -> (String, String) {
-    let units: [(&str, f64, usize, &str); 7] = [
+    let units: [(&str, f64, usize, &str); 9] = [
         ("_usd_micros_per_mtok", 1e6, 3, " USD/M"),
         ("_usd_micros", 1e6, 2, " USD"),
         ("_tokens_per_second_milli", 1e3, 1, " tok/s"),
         ("_points_milli", 1e3, 1, " points"),
         ("_seconds_milli", 1e3, 1, " s"),
+        ("_days_milli", 1e3, 1, " d"),
+        ("_hours_milli", 1e3, 1, " h"),
         ("_ppm", 1e4, 1, " %"),
         ("_milli", 1e3, 3, ""),
     ];
@@ -158,9 +160,10 @@ fn links(proposal: &Proposal, made: &str, places: &Places) -> String {
     let folder = places.log.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let running = places.link(made, &places.log, &anchor);
     let archived = places.link(&month, &format!("{folder}log/{month}.md"), &anchor);
-    let patch = proposal.change.config().map(|_| {
-        format!(" and its patch {}", places.report("patch", &format!("proposals/{}.patch", proposal.fingerprint)))
-    });
+    let patch = proposal
+        .change
+        .config()
+        .map(|_| format!(" and {}", places.report("patch", &format!("proposals/{}.patch", proposal.fingerprint))));
     format!(
         "Ready to land: proposal {}{}. Log: run {running}, once its month is over {archived}.",
         file_link(proposal, places),

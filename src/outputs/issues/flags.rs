@@ -177,14 +177,35 @@ fn id(action: Action, pool: &str, model: &str) -> String {
     format!("{}/{}/{}", action.as_str(), text::marker(pool), text::marker(model))
 }
 
-/// The model of a member key `model@effort#home`; other text as it is.
+/// The model of a member key `model@effort#home`, of a candidate `model@effort`, or of a target `provider/model#variant`. What
+/// stands behind an `@` is an effort when it is a word; a date belongs to the name.
 fn model_of(key: &str) -> &str {
-    key.rsplit_once('#').and_then(|(rest, _)| rest.rsplit_once('@')).map_or(key, |(model, _)| model)
+    let member = key.rsplit_once('#').map_or(key, |(member, _)| member);
+    let is_effort = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    match member.rsplit_once('@') {
+        Some((model, effort)) if is_effort(effort) && !model.is_empty() => model,
+        _ if member.is_empty() => key,
+        _ => member,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_model_of_a_key_is_what_stands_before_effort_and_home() {
+        for (key, model) in [
+            ("acme/old@high#seat", "acme/old"),
+            ("gpt-6.2-sol@max", "gpt-6.2-sol"),
+            ("openai/gpt-6-sol#medium", "openai/gpt-6-sol"),
+            ("google-vertex/claude-opus-4@20250514", "google-vertex/claude-opus-4@20250514"),
+            ("", ""),
+            ("@#x", "@"),
+        ] {
+            assert_eq!(model_of(key), model, "{key}");
+        }
+    }
 
     #[test]
     fn a_label_has_at_most_fifty_characters_and_long_pools_keep_apart() {
