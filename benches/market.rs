@@ -151,7 +151,10 @@ fn main() {
     });
     let gathered = gathered.unwrap();
     let mut reviewed = None;
-    let judging = best(|| reviewed = Some(review(&gathered, &settings, &Past::default(), clock, |_| None)));
+    let judging = best(|| {
+        reviewed =
+            Some(review(&gathered, &settings, &Past::default(), clock, &pool_review::history::ProposalFiles::NONE))
+    });
     let reviewed = reviewed.unwrap();
     let showing = best(|| drop(outputs::terminal::render(&reviewed.report, false)));
     let whole = gathering + judging + showing;

@@ -71,9 +71,11 @@ fn demo(root: &Path, settings: &Settings, clock: Clock) {
     });
     let sources = gathered(root, settings, clock.now);
     let past = Past::default();
-    let reviewed = review(&sources, settings, &past, clock, |_| None);
+    let reviewed = review(&sources, settings, &past, clock, &pool_review::history::ProposalFiles::NONE);
     let gathering = median(|| drop(black_box(gathered(root, settings, clock.now))));
-    let judging = median(|| drop(black_box(review(&sources, settings, &past, clock, |_| None))));
+    let judging = median(|| {
+        drop(black_box(review(&sources, settings, &past, clock, &pool_review::history::ProposalFiles::NONE)))
+    });
     let showing = median(|| {
         black_box(outputs::terminal::render(&reviewed.report, false));
         black_box(outputs::json::run_json(&reviewed.report));

@@ -18,14 +18,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::checks::CHECKS;
 use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
 use crate::fetch;
-use crate::history::{Cadence, MarketMemory, Rhythm};
+use crate::history::{Cadence, MarketMemory, ProposalFiles, Rhythm};
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, Gathered, canonical, gather};
 use crate::review::names::names;
 use crate::review::{Clock, Reviewed, inspect, review};
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::store::{self, Steps, Store};
+use crate::store::{self, Cache, Steps, Store};
 
 /// What a verb leaves for `main` to print.
 #[derive(Debug)]
@@ -180,7 +180,13 @@ fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Ans
     let view = inspect::doctor(&gathered, &settings, clock);
     let text =
         if cli.format == Format::Json { outputs::inspect::doctor_json(&view) } else { outputs::inspect::doctor(&view) };
-    Ok(answer(text))
+    let shown = settings.reports.join("ledger.jsonl");
+    let verified = outputs::ledger::unlocked(&cli.workspace.join(&shown), &shown.display().to_string());
+    let warnings = match verified {
+        Ok((_, problems)) => problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)).collect(),
+        Err(error) => vec![format!("{error:#}")],
+    };
+    Ok(Answer { warnings, ..answer(text) })
 }
 
 /// Reads everything as a review does, and writes nothing.
@@ -295,21 +301,27 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let known = if args.accept_fewer { remembered.without_measure() } else { remembered.clone() };
     let mut gathered = gather(&cli.workspace, settings, config, &known, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
-    let (ledger, _) = outputs::read_ledger(store)?;
-    let past = ledger.before(&clock.run_id());
+    let cache = Cache::at(&cli.workspace, &settings.cache);
+    let mut opened = outputs::ledger::open(store, Some(&cache), &clock.run_id())?;
+    let past = opened.ledger.before(&clock.run_id());
+    let files = outputs::proposal_files::Files::read(store, &cache);
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
-    let reviewed = review(&gathered, settings, &past, clock, stored);
-    let runs = ledger.runs();
-    let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| *fact);
-    let since = outputs::log::Since { cadence: said, before, issues: &[] };
+    let untouched = |fingerprint: &str| files.untouched(store, fingerprint);
+    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
+    let reviewed = review(&gathered, settings, &past, clock, &on_disk);
+    let runs = opened.ledger.runs();
+    let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| (*fact).clone());
+    let since = outputs::log::Since { cadence: said, before: before.as_ref(), issues: &[] };
     if let Some(file) = file.after(&clock.run_id(), remembered, reviewed.market.clone()) {
         outputs::keep_market(&file, store)?;
     }
     let github = args.file_issues.then(|| filing::client(settings, around));
-    let desk = filing::desk(settings, &reviewed, &past, &ledger);
+    let desk = filing::desk(settings, &reviewed, &past, &opened.ledger);
     let desk = desk.map(|desk| desk.filing(github.as_ref().map(|github| filing::filing(github, around))));
     let delivery = delivery(&reviewed, settings, since, desk.as_ref());
-    let outputs::Delivered { mut warnings, filed, section } = outputs::deliver(delivery, store)?;
+    let outputs::Delivered { mut warnings, filed, section } =
+        outputs::deliver_on(delivery, &mut opened, &files, store)?;
+    warnings.extend(outputs::remember(delivery, &opened, store, &cache));
     warnings.extend(warning);
     let failure = filed.as_ref().and_then(|filed| filed.failure.as_ref());
     warnings.extend(failure.map(|reason| format!("issues not updated: {reason}")));

@@ -2,6 +2,8 @@
 //! writes nowhere but in that folder, to the log and to the log's months beside it. It knows nothing of what it writes.
 #![expect(clippy::disallowed_methods, reason = "the one room that opens files for writing")]
 
+mod blocks;
+
 use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
@@ -9,6 +11,8 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+
+pub use blocks::{Look, look_at, read_blocks};
 
 /// The name of the lock in the reports folder. It is never deleted; an empty one is free.
 const LOCK: &str = ".lock";
@@ -202,7 +206,7 @@ impl Store {
             return Ok(None);
         }
         let path = self.target_with_folder(path)?;
-        let is_new = self.read(&path)?.is_none();
+        let is_new = look_at(&path).is_none();
         let torn = self.move_torn_tail(&path)?;
         let mut bytes = lines.join("\n").into_bytes();
         bytes.push(b'\n');
@@ -242,11 +246,14 @@ impl Store {
 
     /// Moves what follows the last line end to `<file>.torn`.
     fn move_torn_tail(&self, path: &Path) -> Result<Option<String>> {
-        let Some(bytes) = self.read(path)? else { return Ok(None) };
-        let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        if kept == bytes.len() {
+        let mut last = Vec::new();
+        let length = look_at(path).map_or(0, |look| look.length);
+        read_blocks(path, &self.shown(path), length.saturating_sub(1), 1, &mut |block| last.extend_from_slice(block))?;
+        if last.is_empty() || last == b"\n" {
             return Ok(None);
         }
+        let Some(bytes) = self.read(path)? else { return Ok(None) };
+        let kept = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let aside = torn_path(path);
         let mut tail = bytes[kept..].to_vec();
         tail.push(b'\n');

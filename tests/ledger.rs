@@ -372,7 +372,8 @@ fn settling_does_not_depend_on_the_order_of_proposals() {
     let now = at("2026-11-29T12:00:00Z");
     let one = |name: &str| proposal("scout", name, now, (1, 1, 1));
     let past = Ledger::default().before("20261129T120000Z");
-    let asks = Asks { run: "20261129T120000Z", now, stored: &|_| None, fate: &|_| Fate::Missed, digest: &|_| None };
+    let files = &pool_review::history::ProposalFiles::NONE;
+    let asks = Asks { run: "20261129T120000Z", now, files, fate: &|_| Fate::Missed, digest: &|_| None };
     let settle = |fresh| settle_proposals(fresh, &past, &asks);
     let forth = settle(vec![one("a"), one("b"), one("c")]);
     assert_eq!(forth, settle(vec![one("c"), one("a"), one("b")]));

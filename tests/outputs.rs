@@ -729,7 +729,10 @@ fn killed_after(steps: usize, (report, fresh): (Report, Vec<Proposal>), store: &
         &|| proposals::remove_others(store, &settlement.keep).expect("removals"),
         &|| outputs::write_plan(delivery, None, store).expect("a plan"),
         &|| outputs::append_log(delivery, store).expect("a section"),
-        &|| outputs::write_views(delivery, store).expect("index and page"),
+        &|| {
+            outputs::write_views(delivery, &outputs::read_ledger(store).expect("a ledger").0, store)
+                .expect("index and page")
+        },
     ];
     for step in all.iter().take(steps) {
         step();

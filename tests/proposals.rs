@@ -15,7 +15,7 @@ use asks::{ask, asks};
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use handed::{files_under, shared};
 use jsonschema::Validator;
-use pool_review::change::{Answer, ChangeError, ProposeContext, Question, apply, identity, propose};
+use pool_review::change::{Answer, ChangeError, ProposeContext, Question, apply, apply_ops, identity, propose};
 use pool_review::verdict::{
     BarTerm, Edit, Finding, Limit, LimitOp, Measured, Proposal, ProposalKind, Unit, Verdict, content_digest,
 };
@@ -109,11 +109,11 @@ fn assert_invariants(proposal: &Proposal) {
     assert!(first_edit > 0 && change.ops[first_edit..].iter().all(|op| op["op"] != "test"));
 }
 
-/// The small config and every handed one that reads as JSONC and holds pools or categories.
+/// The small config and every handed one that reads as JSONC or YAML.
 fn configs() -> Vec<ConfigFile> {
     let mut files = vec![config()];
     let Some(folder) = shared() else { return files };
-    for extension in ["jsonc", "json"] {
+    for extension in ["jsonc", "json", "yaml"] {
         for path in files_under(&folder.join("examples"), extension) {
             let relative = path.strip_prefix(&folder).unwrap().to_string_lossy().into_owned();
             files.push(ConfigFile { path: relative, text: std::fs::read_to_string(&path).unwrap() });
@@ -122,16 +122,56 @@ fn configs() -> Vec<ConfigFile> {
     files
 }
 
+/// A config as another reader than the code under test has it; `None` when it is none.
+fn read(file: &ConfigFile) -> Option<Value> {
+    if file.path.ends_with(".yaml") {
+        return serde_saphyr::from_str(&file.text).ok();
+    }
+    jsonc_parser::parse_to_serde_value(&file.text, &jsonc_parser::ParseOptions::default()).ok()
+}
+
+/// Fails when a patch takes a line away that the operations do not speak of, other than to move its comma: every such line holds a
+/// key or a value of what they take out, replace or move, or comes back.
+fn assert_minimal(document: &Value, ops: &[Value], patch: &str) {
+    let mut words: Vec<String> = Vec::new();
+    for op in ops.iter().filter(|op| op["op"] != "test") {
+        let place = if op["op"] == "move" { &op["from"] } else { &op["path"] }.as_str().unwrap();
+        // What is added to a container on one line changes the line of the container's key.
+        let own = if op["op"] == "add" { 2 } else { 1 };
+        words.extend(place.rsplit('/').take(own).map(|token| token.replace("~1", "/")));
+        leaves(document.pointer(place).unwrap_or(&Value::Null), &mut words);
+    }
+    let lines = |sign: char| patch.lines().filter_map(move |line| line.strip_prefix(sign));
+    let bare = |line: &str| line.replace(',', "").trim().to_owned();
+    let back: Vec<String> = lines('+').map(bare).collect();
+    for line in lines('-').filter(|line| !line.starts_with("--")) {
+        let is_own = words.iter().any(|word| !word.is_empty() && line.contains(word.as_str()));
+        // A comment inside of a pool that is taken out goes with it.
+        let is_inner = ops.iter().any(|op| op["op"] == "remove") && line.trim_start().starts_with(['/', '#']);
+        let is_frame = is_inner || line.chars().all(|c| "[]{}, ".contains(c));
+        assert!(is_own || is_frame || back.contains(&bare(line)), "{line:?} goes without need:\n{patch}\n{ops:#?}");
+    }
+}
+
+/// The keys and single values of a value, as text.
+fn leaves(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::Array(elements) => elements.iter().for_each(|element| leaves(element, into)),
+        Value::Object(members) => members.iter().for_each(|(key, value)| {
+            into.push(key.clone());
+            leaves(value, into);
+        }),
+        Value::String(text) => into.push(text.clone()),
+        other => into.push(other.to_string()),
+    }
+}
+
 #[test]
 fn every_kind_on_every_config_is_valid_says_one_thing_everywhere_and_git_takes_it() {
     let (validator, context, scratch) = (validator(), context(&[]), Scratch::new("proposals"));
-    let mut kinds = BTreeSet::new();
+    let (mut kinds, mut files) = (BTreeSet::new(), BTreeSet::new());
     for file in configs() {
-        let Ok(document) =
-            jsonc_parser::parse_to_serde_value::<Value>(&file.text, &jsonc_parser::ParseOptions::default())
-        else {
-            continue;
-        };
+        let Some(document) = read(&file) else { continue };
         for finding in asks(&file.path, &document) {
             let made = match proposal(&file, &finding, &context) {
                 Ok(made) => made,
@@ -140,11 +180,18 @@ fn every_kind_on_every_config_is_valid_says_one_thing_everywhere_and_git_takes_i
             };
             assert_valid(&validator, &made.to_json());
             assert_invariants(&made);
-            assert_eq!(
-                git_blob(&scratch.apply(&file, &made.change.config().unwrap().patch.text)),
-                made.change.config().unwrap().patch.result_blob
-            );
+            let change = made.change.config().unwrap();
+            let after = ConfigFile { text: scratch.apply(&file, &change.patch.text), ..file.clone() };
+            assert_eq!(git_blob(&after.text), change.patch.result_blob);
+            assert_minimal(&document, &change.ops, &change.patch.text);
+            assert_eq!(read(&after), apply_ops(&document, &change.ops).ok(), "{}", change.patch.text);
             kinds.insert(made.kind.clone());
+            files.insert(file.path.rsplit('/').next().unwrap().to_owned());
+        }
+    }
+    if shared().is_some() {
+        for name in ["opencode.jsonc", "bad-routes.jsonc", "routing.json", "oh-my-openagent.jsonc", "config.yaml"] {
+            assert!(files.contains(name), "{name} is changed: {files:?}");
         }
     }
     let expected =

@@ -418,7 +418,13 @@ fn finding_of(folder: &Path, settings: &Settings, now: chrono::DateTime<chrono::
     let canonical = gather::canonical(folder, settings, now).unwrap();
     let gathered = gather::gather(folder, settings, canonical, &pool_review::history::MarketMemory::default(), now);
     let clock = Clock { now, is_frozen: false, next_due: None };
-    let reviewed = review(&gathered, settings, &pool_review::history::Past::default(), clock, |_| None);
+    let reviewed = review(
+        &gathered,
+        settings,
+        &pool_review::history::Past::default(),
+        clock,
+        &pool_review::history::ProposalFiles::NONE,
+    );
     let checks = reviewed.report.pools.iter().flat_map(|pool| &pool.checks);
     checks.flat_map(|check| &check.findings).find(|finding| finding.code == "expired_member")?.subtree.clone()
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use super::edits::{self, Script, head};
 use super::ops::{apply_ops, escape, tokens};
-use super::tree::{self, Node};
-use super::{Applied, ChangeError, diff, layout};
+use super::tree::Node;
+use super::{Applied, ChangeError, diff, is_yaml, layout, parse, secrets, yaml};
 use crate::verdict::Edit;
 use crate::vocabulary::{ConfigFile, Digest, git_blob};
 
@@ -40,9 +40,9 @@ struct Reach {
 }
 
 impl Draft {
-    /// Reads a file. Errors: it is not JSONC.
+    /// Reads a file. Errors: it is neither JSONC nor, by its name, YAML.
     pub fn read(file: &ConfigFile) -> Result<Self, ChangeError> {
-        let tree = tree::parse(&file.path, &file.text)?;
+        let tree = parse(&file.path, &file.text)?;
         let document = tree.to_value();
         let digest = Digest::of(file.text.as_bytes());
         Ok(Self { path: file.path.clone(), text: file.text.clone(), tree, document, blob: file.blob(), digest })
@@ -61,19 +61,36 @@ impl Draft {
         let document_before = part.to_value();
         let script = edits::run(&mut part, &self.document, edits)?;
         let changed = part.below(&reach.tokens).expect("the copy holds the way to what is reached");
-        let text = layout::render(&self.text, changed);
-        self.ensure_sound(&text, changed, &reach)?;
+        let text = self.rendered(changed, &reach)?;
         let document_after = part.to_value();
         let (ops, rollback_ops) = both_ways(&script, &document_before, &document_after, &part)?;
         let (patch, rollback_patch) = diff::patches(&self.path, (&self.text, &self.blob), (&text, &git_blob(&text)))?;
+        secrets::ensure_none(&patch.text, &ops)?;
+        secrets::ensure_none(&rollback_patch.text, &rollback_ops)?;
         let digest_before = self.digest.clone();
         Ok(Applied { digest_before, text, document_before, document_after, ops, rollback_ops, patch, rollback_patch })
     }
 
-    /// The part that a change reaches: all of the file where that cannot be told.
+    /// The file with a change in it, parsed again as far as it was written anew.
+    fn rendered(&self, changed: &Node, reach: &Reach) -> Result<String, ChangeError> {
+        if !is_yaml(&self.path) {
+            let text = layout::render(&self.text, changed);
+            self.ensure_sound(&text, changed, reach)?;
+            return Ok(text);
+        }
+        let text = yaml::render(&self.text, changed)?;
+        let read = parse(&self.path, &text).map_err(|why| mismatch(&format!("the result does not read: {why}")))?;
+        if read.to_value() == changed.to_value() {
+            Ok(text)
+        } else {
+            Err(mismatch("the text does not say what the change leads to"))
+        }
+    }
+
+    /// The part that a change reaches: all of the file where that cannot be told, and of YAML, where one place may stand in another.
     fn reach(&self, edits: &[Edit], within: &str) -> Reach {
         let whole = || Reach { tokens: Vec::new(), taken: None };
-        let Some(within) = tokens(within) else { return whole() };
+        let Some(within) = tokens(within).filter(|_| !is_yaml(&self.path)) else { return whole() };
         let mut common = within.clone();
         for edit in edits {
             let Some(reached) = path_of(container_of(edit)) else { return whole() };
@@ -102,9 +119,9 @@ impl Draft {
         let end = end.ok_or_else(|| mismatch("the change moved text that it does not reach"))?;
         let written = &text[window.start..end];
         let found = if reach.taken.is_some() {
-            tree::parse(&self.path, &format!("{{{written}\n}}"))?.to_value()
+            parse(&self.path, &format!("{{{written}\n}}"))?.to_value()
         } else {
-            tree::parse(&self.path, written)?.to_value()
+            parse(&self.path, written)?.to_value()
         };
         if found == expected { Ok(()) } else { Err(mismatch("the text does not say what the change leads to")) }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a change or its proposal cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeError {
-    /// The file is not JSONC.
+    /// The file is not JSONC, or not YAML.
     Unparsable {
         /// Path of the file.
         path: String,
@@ -37,6 +37,8 @@ pub enum ChangeError {
     },
     /// The text edit went wrong: its result is not what the operations say. Nothing may be proposed.
     Mismatch(String),
+    /// The change, or what stands around it, holds what looks like a secret.
+    Secret,
     /// The finding cannot be a proposal in the frozen shape.
     Unfit(String),
 }
@@ -50,6 +52,9 @@ impl fmt::Display for ChangeError {
             Self::NoEffect => f.write_str("the edits leave the document as it is"),
             Self::Operation { path, reason } => write!(f, "operation on {path:?} {reason}"),
             Self::Mismatch(why) => write!(f, "patch and operations disagree: {why}"),
+            Self::Secret => f.write_str(
+                "a patch would show what looks like a secret: take it from the environment, or make the change by hand",
+            ),
             Self::Unfit(why) => f.write_str(why),
         }
     }

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::tree::{Body, Node, Slot};
+use super::tree::{Body, Form, Node, Slot};
 use super::trivia::{Gap, Piece, ends_in_line_comment, own_lines, split_after, split_before};
+use super::yaml::on_one_line;
 
 /// The text of a tree, where `text` is what the untouched tree was read from.
 pub(super) fn render(text: &str, tree: &Node) -> String {
@@ -15,8 +16,13 @@ pub(super) fn render(text: &str, tree: &Node) -> String {
     format!("{}{}{}", &text[..span.start], writer.node(tree), &text[span.end..])
 }
 
+/// The text of a YAML flow that was changed.
+pub(super) fn flow(text: &str, node: &Node) -> String {
+    Writer { text, line_end: line_end(text), unit: indent_unit(text) }.node(node)
+}
+
 /// How the file ends its lines: as it ends the first.
-fn line_end(text: &str) -> &'static str {
+pub(super) fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
         _ => "\n",
@@ -44,6 +50,21 @@ fn inline(value: &Value) -> String {
 /// A property on one line.
 fn property(key: &str, value: &Value) -> String {
     format!("{}: {}", Value::from(key), inline(value))
+}
+
+/// A new member of a container, as the file's language writes it.
+fn fresh(container: &Node, slot: &Slot) -> String {
+    let value = slot.node.to_value();
+    match (matches!(container.body, Body::Object(_)), container.form) {
+        (true, Form::Json) => property(&slot.key, &value),
+        (false, Form::Json) => inline(&value),
+        (true, _) => format!(
+            "{}: {}",
+            on_one_line(&Value::from(slot.key.as_str()), Form::Plain),
+            on_one_line(&value, Form::Plain)
+        ),
+        (false, _) => on_one_line(&value, Form::Plain),
+    }
 }
 
 /// What stands around the members of a container.
@@ -81,7 +102,8 @@ impl Writer<'_> {
         match (&node.span, &node.body) {
             (Some(span), _) if node.is_clean() => self.text[span.clone()].to_owned(),
             (Some(span), Body::Array(slots) | Body::Object(slots)) => self.container(node, span, slots),
-            _ => inline(&node.to_value()),
+            _ if node.form == Form::Json => inline(&node.to_value()),
+            _ => on_one_line(&node.to_value(), node.form),
         }
     }
 
@@ -116,8 +138,7 @@ impl Writer<'_> {
             (Some(index), Some(value)) => {
                 format!("{}{}", &self.text[container.members[index].start..value.start], self.node(&slot.node))
             }
-            _ if matches!(container.body, Body::Object(_)) => property(&slot.key, &slot.node.to_value()),
-            _ => inline(&slot.node.to_value()),
+            _ => fresh(container, slot),
         }
     }
 
@@ -251,7 +272,7 @@ fn row(pieces: &[Piece], slots: &[Slot], stays: &[bool]) -> Vec<Place> {
 }
 
 /// Which members stay while the others move: as many as possible, the earlier originals where there is a choice.
-fn staying(slots: &[Slot]) -> Vec<bool> {
+pub(super) fn staying(slots: &[Slot]) -> Vec<bool> {
     let origins: Vec<Option<usize>> = slots.iter().map(|slot| slot.origin).collect();
     if origins.iter().flatten().is_sorted_by(|a, b| a < b) {
         return origins.iter().map(Option::is_some).collect();

@@ -10,10 +10,12 @@ mod evidence;
 mod layout;
 mod ops;
 mod propose;
+mod secrets;
 mod terms;
 mod text;
 mod tree;
 mod trivia;
+mod yaml;
 
 pub use conditions::{Answer, Question};
 pub use draft::Draft;
@@ -53,13 +55,27 @@ pub struct Applied {
 /// The text keeps every comment, blank line, indent, line end and trailing comma it need not touch. A comment on the line
 /// of a member goes where the member goes; a comment on a line of its own stays where it stands.
 ///
-/// Errors: a file that is not JSONC, a path git could not take unquoted, a pointer that leads nowhere or to one of two
-/// equal keys, an edit of something that an earlier one took away, a change without effect.
+/// A file named `.yaml` or `.yml` is YAML, any other JSONC.
+///
+/// Errors: a file that is neither, a path git could not take unquoted, a pointer that leads nowhere or to one of two
+/// equal keys, an edit of something that an earlier one took away or that YAML shares with another place, a change without
+/// effect, a secret on a line that the patch would show.
 pub fn apply(file: &ConfigFile, edits: &[Edit]) -> Result<Applied, ChangeError> {
     Draft::read(file)?.apply(edits, "")
 }
 
 /// The parsed form of a file, comments and layout left out.
 pub fn document(file: &ConfigFile) -> Result<Value, ChangeError> {
-    Ok(tree::parse(&file.path, &file.text)?.to_value())
+    Ok(parse(&file.path, &file.text)?.to_value())
+}
+
+/// Whether a file is YAML, by its name.
+fn is_yaml(path: &str) -> bool {
+    let ending = std::path::Path::new(path).extension();
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("yaml") || ending.eq_ignore_ascii_case("yml"))
+}
+
+/// The tree of a file in its language.
+fn parse(path: &str, text: &str) -> Result<tree::Node, ChangeError> {
+    if is_yaml(path) { yaml::parse(path, text) } else { tree::parse(path, text) }
 }

@@ -1,5 +1,5 @@
-//! A JSONC document as a tree that remembers where each part stood in the text, so that edits can be told from what
-//! they leave alone.
+//! A document as a tree that remembers where each part stood in the text, so that edits can be told from what they leave
+//! alone. JSONC is read here, YAML in its own module.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,6 +22,32 @@ pub(super) struct Node {
     pub(super) body: Body,
     /// Whether its own scalar or its list of members differs from the original.
     pub(super) is_touched: bool,
+    /// How it is written.
+    pub(super) form: Form,
+    /// Why it may not be changed, if it may not.
+    pub(super) fixed: Option<&'static str>,
+}
+
+/// The key under which YAML takes the keys of another group in.
+pub(super) const MERGE: &str = "<<";
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As JSONC.
+    Json,
+    /// YAML between brackets or braces.
+    Flow,
+    /// YAML on lines of its own.
+    Block,
+    /// YAML without quotes.
+    Plain,
+    /// YAML in single quotes.
+    Single,
+    /// YAML in double quotes.
+    Double,
+    /// YAML text over several lines, behind `|` or `>`.
+    Lines,
 }
 
 /// What a value holds.
@@ -51,7 +77,12 @@ pub(super) struct Slot {
 impl Node {
     /// A value that is not in the text yet.
     pub(super) fn fresh(value: Value) -> Self {
-        Self { span: None, members: Vec::new(), body: Body::Whole(value), is_touched: true }
+        Self { span: None, is_touched: true, ..Self::read(Body::Whole(value), 0..0, Vec::new()) }
+    }
+
+    /// A value as the text has it, in the form of JSONC.
+    pub(super) fn read(body: Body, span: Range<usize>, members: Vec<Range<usize>>) -> Self {
+        Self { span: Some(span), members, body, is_touched: false, form: Form::Json, fixed: None }
     }
 
     /// Whether the original text of the value still says what it holds.
@@ -75,16 +106,22 @@ impl Node {
         }
     }
 
-    /// The value as plain JSON. Of two equal keys the last one counts, as for the router. Members that were not copied are left
-    /// out of an object and stand as null in an array.
+    /// The value as plain JSON. Of two equal keys the last one counts, as for the router. Keys that YAML takes in from another
+    /// group stand behind its own. Members that were not copied are left out of an object and stand as null in an array.
     pub(super) fn to_value(&self) -> Value {
         match &self.body {
             Body::Whole(value) => value.clone(),
             Body::Elsewhere => Value::Null,
             Body::Array(slots) => slots.iter().map(|slot| slot.node.to_value()).collect(),
             Body::Object(slots) => {
-                let copied = slots.iter().filter(|slot| !matches!(slot.node.body, Body::Elsewhere));
-                Value::Object(copied.map(|slot| (slot.key.clone(), slot.node.to_value())).collect::<Map<_, _>>())
+                let is_own = |slot: &&Slot| self.form == Form::Json || slot.taken_in().is_empty();
+                let copied = || slots.iter().filter(|slot| !matches!(slot.node.body, Body::Elsewhere));
+                let own = copied().filter(is_own).map(|slot| (slot.key.clone(), slot.node.to_value()));
+                let mut members: Map<String, Value> = own.collect();
+                for (key, value) in copied().filter(|slot| !is_own(slot)).flat_map(Slot::taken_in).flatten() {
+                    members.entry(key).or_insert(value);
+                }
+                Value::Object(members)
             }
         }
     }
@@ -137,6 +174,8 @@ impl Node {
                 members: Vec::new(),
                 body: Body::Elsewhere,
                 is_touched: false,
+                form: slot.node.form,
+                fixed: slot.node.fixed,
             });
             Slot { origin: slot.origin, key: slot.key.clone(), node }
         };
@@ -145,7 +184,28 @@ impl Node {
             Body::Object(slots) => Body::Object(slots.iter().map(slot).collect()),
             other => other.clone(),
         };
-        Self { span: self.span.clone(), members: self.members.clone(), body, is_touched: false }
+        Self {
+            span: self.span.clone(),
+            members: self.members.clone(),
+            body,
+            is_touched: false,
+            form: self.form,
+            fixed: self.fixed,
+        }
+    }
+}
+
+impl Slot {
+    /// The groups whose keys a merge key takes in, the first with precedence; none for any other member.
+    fn taken_in(&self) -> Vec<Map<String, Value>> {
+        if self.key != MERGE {
+            return Vec::new();
+        }
+        match self.node.to_value() {
+            Value::Object(group) => vec![group],
+            Value::Array(groups) => groups.into_iter().filter_map(|group| group.as_object().cloned()).collect(),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -201,7 +261,7 @@ fn node(value: &ast::Value<'_>, offset: usize) -> Result<Node, String> {
                 .collect::<Result<_, _>>()?,
         ),
     };
-    Ok(Node { span: Some(bytes(value, offset)), members: members(value, offset), body, is_touched: false })
+    Ok(Node::read(body, bytes(value, offset), members(value, offset)))
 }
 
 /// The member at an index.

@@ -1,4 +1,8 @@
-//! How a fact becomes edits of a pool's definition. Shared by the checks; knows JSON pointers, no check.
+//! How a fact becomes edits of a pool's definition, in the manner of the file that holds it. Shared by the checks; knows JSON
+//! pointers, no check.
+
+mod litellm;
+mod omo;
 
 use std::collections::BTreeSet;
 
@@ -7,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::ring::RingMember;
 use crate::verdict::{Edit, Intent, ProposalKind, Seat};
-use crate::vocabulary::{RouteDef, RouteTarget, TargetKind, TargetRef};
+use crate::vocabulary::{PoolFormat, RouteDef, RouteTarget, TargetKind, TargetRef};
 
 /// A key as one reference token of a JSON pointer (RFC 6901).
 pub(super) fn token(key: &str) -> String {
@@ -29,7 +33,7 @@ pub(super) fn intent(route: &RouteDef, kind: ProposalKind, seat: Seat, edits: Ve
         kind,
         seat,
         path: route.path.clone(),
-        pointer: route.pointer.clone(),
+        pointer: if route.format == PoolFormat::LiteLlm { litellm::subtree(&edits) } else { route.pointer.clone() },
         edits,
         human,
         moved_share: None,
@@ -41,12 +45,18 @@ pub(super) fn intent(route: &RouteDef, kind: ProposalKind, seat: Seat, edits: Ve
 /// does not list it: then the line belongs to another pool.
 pub(super) fn retire(route: &RouteDef, pointer: &str) -> Option<Intent> {
     let target = route.targets.iter().find(|target| target.pointer == pointer)?;
-    let human = format!("Delete the target {} from {}, with its weight and budget.", shown(target), route.id);
-    Some(intent(route, ProposalKind::RetireMember, Seat::Member, removal(route, target), human))
+    let with = if route.format == PoolFormat::OpenCode { ", with its weight and budget" } else { "" };
+    let human = format!("Delete the target {} from {}{with}.", shown(target), route.id);
+    Some(intent(route, ProposalKind::RetireMember, Seat::Member, removal(route, target)?, human))
 }
 
-/// The edits that take a target out.
-fn removal(route: &RouteDef, target: &RouteTarget) -> Vec<Edit> {
+/// The edits that take a target out; `None` where no edit in one place does.
+fn removal(route: &RouteDef, target: &RouteTarget) -> Option<Vec<Edit>> {
+    match route.format {
+        PoolFormat::LiteLlm => return litellm::removal(target),
+        PoolFormat::Omo => return omo::removal(route, target),
+        PoolFormat::OpenCode | PoolFormat::Ccr => {}
+    }
     let mut edits = vec![Edit::Remove { pointer: target.pointer.clone() }];
     let key = weight_key(target);
     let is_shared = route.targets.iter().any(|other| other.pointer != target.pointer && weight_key(other) == key);
@@ -54,7 +64,7 @@ fn removal(route: &RouteDef, target: &RouteTarget) -> Vec<Edit> {
         edits.extend(remove_key(&route.pointer, "weights", &key, route.weights.keys()));
         edits.extend(remove_key(&route.pointer, "budgets", &key, route.budgets.keys()));
     }
-    edits
+    Some(edits)
 }
 
 /// Removes one key of a map of a route, or the whole map when it is the only one.
@@ -70,6 +80,17 @@ fn remove_key<'a>(route: &str, map: &str, key: &str, keys: impl Iterator<Item = 
 /// Puts another target in the place of one, and moves its weight and budget to the new name.
 pub(super) fn replace(route: &RouteDef, pointer: &str, successor: &str, successor_key: &str) -> Option<Intent> {
     let target = route.targets.iter().find(|target| target.pointer == pointer)?;
+    let human = format!("Replace the target {} of {} by {successor}.", shown(target), route.id);
+    let edits = match route.format {
+        PoolFormat::LiteLlm => litellm::replacement(target, &TargetRef::parse(successor).ok()?)?,
+        PoolFormat::Omo => omo::replacement(route, target, &TargetRef::parse(successor).ok()?)?,
+        PoolFormat::OpenCode | PoolFormat::Ccr => replacement(route, target, successor, successor_key),
+    };
+    Some(intent(route, ProposalKind::ReplaceMember, Seat::Member, edits, human))
+}
+
+/// The edits of opencode's definition that put another target in the place of one.
+fn replacement(route: &RouteDef, target: &RouteTarget, successor: &str, successor_key: &str) -> Vec<Edit> {
     let key = weight_key(target);
     let mut edits = vec![Edit::Replace { pointer: target.pointer.clone(), value: json!(successor) }];
     for (map, values) in [("weights", route.raw.get("weights")), ("budgets", route.raw.get("budgets"))] {
@@ -81,14 +102,22 @@ pub(super) fn replace(route: &RouteDef, pointer: &str, successor: &str, successo
             value: value.clone(),
         });
     }
-    let human = format!("Replace the target {} of {} by {successor}.", shown(target), route.id);
-    Some(intent(route, ProposalKind::ReplaceMember, Seat::Member, edits, human))
+    edits
+}
+
+/// The edits that move a target of an ordered pool to the front.
+fn front(route: &RouteDef, target: &RouteTarget) -> Option<Vec<Edit>> {
+    match route.format {
+        PoolFormat::LiteLlm => None,
+        PoolFormat::Omo => omo::to_front(route, target),
+        PoolFormat::OpenCode | PoolFormat::Ccr => Some(vec![Edit::ToFront { pointer: target.pointer.clone() }]),
+    }
 }
 
 /// Moves a target of an ordered pool to the front. `None` when the pool itself does not list the member.
 pub(super) fn to_front(route: &RouteDef, member: &RingMember) -> Option<Intent> {
     let target = route.targets.iter().find(|target| target.pointer == member.pointer)?;
-    let edits = vec![Edit::ToFront { pointer: target.pointer.clone() }];
+    let edits = front(route, target)?;
     let human = format!("Move the target {} of {} to the front; the others keep their order.", shown(target), route.id);
     Some(intent(route, ProposalKind::Reorder, Seat::Lead, edits, human))
 }
@@ -99,13 +128,12 @@ pub(super) fn swap(route: &RouteDef, is_weighted: bool, lead: &RingMember, other
     let target = |member: &RingMember| route.targets.iter().find(|target| target.pointer == member.pointer);
     let (from, to) = (target(lead)?, target(other)?);
     if !is_weighted {
-        let edits = vec![Edit::ToFront { pointer: to.pointer.clone() }];
+        let edits = front(route, to)?;
         let human = format!("Move the target {} of {} to the front; the others keep their order.", shown(to), route.id);
         return Some(intent(route, ProposalKind::SwapLead, Seat::Lead, edits, human));
     }
     let (from_key, to_key) = (weight_key(from), weight_key(to));
-    let weight = |key: &String| route.weights.get(key).map_or(1.0, |def| def.weight);
-    let (own, others) = (weight(&from_key), weight(&to_key));
+    let (own, others) = (weight(route, &from_key), weight(route, &to_key));
     if from_key == to_key || own.fract().abs() > f64::EPSILON || others.fract().abs() > f64::EPSILON {
         return None;
     }
@@ -127,17 +155,25 @@ pub(super) fn to_one(route: &RouteDef, pointer: &str) -> Option<Intent> {
     let target = route.targets.iter().find(|target| target.pointer == pointer)?;
     let key = weight_key(target);
     let is_shared = route.targets.iter().any(|other| other.pointer != target.pointer && weight_key(other) == key);
-    let weight = route.weights.get(&key).map_or(1.0, |def| def.weight);
-    if is_shared || weight <= 1.0 {
+    let own = weight(route, &key);
+    if is_shared || own <= 1.0 {
         return None;
     }
     let human = format!("In {} set the weight of {} to 1.", route.id, shown(target));
-    let others: f64 =
-        route.targets.iter().map(|t| route.weights.get(&weight_key(t)).map_or(1.0, |def| def.weight)).sum();
-    Some(Intent {
-        moved_share: Some(weight / others - 1.0 / (others - weight + 1.0)),
-        ..intent(route, ProposalKind::Reweight, Seat::Weights, weight_edits(route, &[(key, 1.0)]), human)
+    let all: f64 = route.targets.iter().map(|target| weight(route, &weight_key(target))).sum();
+    let edits = weight_edits(route, &[(key, 1.0)]);
+    (!edits.is_empty()).then(|| Intent {
+        moved_share: Some(own / all - 1.0 / (all - own + 1.0)),
+        ..intent(route, ProposalKind::Reweight, Seat::Weights, edits, human)
     })
+}
+
+/// The weight of a key; 1 where none is set.
+fn weight(route: &RouteDef, key: &str) -> f64 {
+    match route.format {
+        PoolFormat::LiteLlm => litellm::weight(route, key),
+        _ => route.weights.get(key).map_or(1.0, |def| def.weight),
+    }
 }
 
 /// Two members exchange their weights. `None` when the pool itself does not list both, or one weight holds for both.
@@ -188,8 +224,13 @@ pub(super) fn reweight(
 fn weight_edits(route: &RouteDef, wanted: &[(String, f64)]) -> Vec<Edit> {
     let pointer = format!("{}/weights", route.pointer);
     let known = |key: &String| route.weights.get(key).map(|def| def.weight);
-    let differs = |(key, weight): &&(String, f64)| (known(key).unwrap_or(1.0) - weight).abs() > f64::EPSILON;
+    let differs = |(key, wanted): &&(String, f64)| (weight(route, key) - wanted).abs() > f64::EPSILON;
     let changed: Vec<&(String, f64)> = wanted.iter().filter(differs).collect();
+    match route.format {
+        PoolFormat::LiteLlm => return litellm::weights(route, &changed),
+        PoolFormat::Omo => return Vec::new(),
+        PoolFormat::OpenCode | PoolFormat::Ccr => {}
+    }
     if route.raw.get("weights").is_none() && !changed.is_empty() {
         let all: serde_json::Map<String, Value> =
             changed.iter().map(|(key, weight)| (key.clone(), json!(*weight as i64))).collect();
@@ -209,8 +250,14 @@ fn weight_edits(route: &RouteDef, wanted: &[(String, f64)]) -> Vec<Edit> {
 /// Takes a lead out and puts its successor behind the others: a model without own rows never leads (methods §11).
 pub(super) fn replace_behind(route: &RouteDef, pointer: &str, successor: &str) -> Option<Intent> {
     let target = route.targets.iter().find(|target| target.pointer == pointer)?;
-    let mut edits = removal(route, target);
-    edits.push(Edit::Append { array: format!("{}/targets", route.pointer), value: json!(successor) });
+    let edits = match route.format {
+        PoolFormat::LiteLlm => return None,
+        PoolFormat::Omo => omo::successor_behind(route, target, &TargetRef::parse(successor).ok()?)?,
+        PoolFormat::OpenCode | PoolFormat::Ccr => {
+            let append = Edit::Append { array: format!("{}/targets", route.pointer), value: json!(successor) };
+            removal(route, target)?.into_iter().chain([append]).collect()
+        }
+    };
     let human =
         format!("Replace the lead {} of {} by {successor}, which joins behind the others.", shown(target), route.id);
     Some(intent(route, ProposalKind::ReplaceMember, Seat::Member, edits, human))
@@ -226,6 +273,9 @@ pub(super) fn add_trial(
     share: f64,
     until: NaiveDate,
 ) -> Option<Intent> {
+    if route.format != PoolFormat::OpenCode {
+        return None;
+    }
     let reference = TargetRef::parse(target).ok()?;
     let keys: Vec<String> = route.targets.iter().map(weight_key).collect();
     let weights: Vec<f64> = keys.iter().map(|key| route.weights.get(key).map_or(1.0, |def| def.weight)).collect();

@@ -15,7 +15,7 @@ use crate::evidence::{CandidateEvidence, MemberEvidence, PoolEvidence, Successor
 use crate::ring::ResolvedRing;
 use crate::settings::Settings;
 use crate::verdict::{Finding, Intent, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
-use crate::vocabulary::{CheckId, Effort, RouteDef, SourceId};
+use crate::vocabulary::{CheckId, Effort, PoolFormat, RouteDef, SourceId};
 
 /// Judges one pool.
 pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
@@ -375,7 +375,13 @@ fn propose(
             let share = settings.thresholds.latest.trial_share;
             found.intent = intents::add_trial(route, &dropped.collect(), target, share, until.date_naive());
             if found.intent.is_none() {
-                found.held = Some("its weights leave no room for a small share".to_owned());
+                let is_opencode = route.format == PoolFormat::OpenCode;
+                let why = if is_opencode {
+                    "its weights leave no room for a small share"
+                } else {
+                    "a newcomer of this file needs a key, which is set by hand"
+                };
+                found.held = Some(why.to_owned());
             }
         }
         Some(_) => found.held = Some("an ordered pool takes a newcomer after a controlled test only".to_owned()),

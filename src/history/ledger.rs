@@ -2,27 +2,27 @@
 //! copied or out of order is reported and left alone, and the events that still form one chain are used.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::base::{Base, effective};
+use super::chain::Chain;
 use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
 use super::lives::Lives;
 use super::looks::LookFact;
 use super::measured::{Measures, Touches};
-use crate::vocabulary::{Digest, Place, Reject, canonical_json};
-
-/// What the first event's `prev` is the digest of.
-const GENESIS: &[u8] = b"pool-review.ledger/1\n";
+use super::pairs;
+use super::reading::{Read, Reading};
+use crate::vocabulary::{Digest, Reject, canonical_json};
 
 /// Sorts behind the id of every run.
-const END_OF_RUNS: &str = "~";
-
-/// Most lines that are reported one by one.
-const KEPT_PROBLEMS: usize = 5;
+pub const END_OF_RUNS: &str = "~";
 
 /// One line of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// Counts from 1.
     pub seq: u64,
@@ -38,13 +38,13 @@ pub struct Event {
 
 impl Event {
     /// Whether a run said it; a kind that this version does not know counts as such.
-    fn is_of_run(&self) -> bool {
+    pub(super) fn is_of_run(&self) -> bool {
         self.fact.as_ref().is_none_or(Fact::is_of_run)
     }
 }
 
 /// The runs that a proposal's present content and state come from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalRuns {
     /// The run that gave it its content.
     pub made: String,
@@ -53,22 +53,27 @@ pub struct ProposalRuns {
 }
 
 /// The events that form one chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// In the order of the file.
+    /// What its old part folds into.
+    base: Arc<Base>,
+    /// Those behind the base, in the order of the file.
     events: Vec<Event>,
-    /// The hash that the next event names.
-    head: String,
+    /// Where each of them begins: byte and lines before it.
+    starts: Vec<(u64, usize)>,
+    /// Where the chain stands.
+    chain: Chain,
     /// Lines of the text, counted from 1, that are no event of the chain.
     outside: Vec<usize>,
 }
 
 /// What the runs before one run left behind.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
     /// The run before.
     pub previous_run: Option<String>,
     /// (pool, check or `None` for the pool) → its present outcome.
+    #[serde(with = "pairs")]
     pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
     /// Fingerprint → what a run said of the proposal last, with its present status.
     pub proposals: BTreeMap<String, ProposalFact>,
@@ -85,12 +90,14 @@ pub struct Past {
     /// Source → its digest (or how its reading ended) in the run before.
     sources: BTreeMap<String, String>,
     /// What the last counted look at each comparison left behind.
+    #[serde(with = "pairs")]
     looks: BTreeMap<(String, String, String, String), LookFact>,
     /// Pool → digest of its definition in the run before.
     subtrees: BTreeMap<String, String>,
     /// Pool → the sources of the run before its definition last changed.
     changed: BTreeMap<String, BTreeMap<String, String>>,
     /// Pool, axis → when a change on it landed or was taken back last.
+    #[serde(with = "pairs")]
     landings: BTreeMap<(String, String), DateTime<Utc>>,
     /// What measuring needs.
     pub measures: Measures,
@@ -180,7 +187,7 @@ impl Past {
     }
 
     /// Takes one event in.
-    fn take(&mut self, event: &Event) {
+    pub(super) fn take(&mut self, event: &Event) {
         match &event.fact {
             Some(Fact::Run(run) | Fact::Rerun(run)) => {
                 self.take_run(event, run);
@@ -224,36 +231,59 @@ impl Past {
     }
 }
 
-impl Default for Ledger {
-    /// An empty ledger.
-    fn default() -> Self {
-        Self { events: Vec::new(), head: Digest::of(GENESIS).to_string(), outside: Vec::new() }
-    }
-}
-
 impl Ledger {
     /// The ledger that a text holds, and what is wrong with it, by `path:line`. A line that is edited, copied or out of order
     /// is not used. An event behind a gap is used, so that one damaged line costs one event, and the gap is said.
     pub fn read(path: &str, text: &str) -> (Self, Vec<Reject>) {
-        let mut ledger = Self::default();
-        let mut problems = Problems::default();
-        for (i, line) in text.split_inclusive('\n').enumerate() {
-            let place = Place::new(path, i + 1);
-            let is_whole = line.ends_with('\n');
-            let line = line.trim_end_matches(['\n', '\r']);
-            if !is_whole {
-                problems.add(place, "has no line end: a killed run left it, it is not used".to_owned());
-            } else if !line.is_empty() {
-                match ledger.take(line) {
-                    Ok(gap) => gap.into_iter().for_each(|gap| problems.add(place.clone(), gap)),
-                    Err(reason) => {
-                        ledger.outside.push(i + 1);
-                        problems.add(place, reason);
-                    }
-                }
-            }
-        }
-        (ledger, problems.into_rejects())
+        let mut reading = Reading::new(path, None);
+        reading.feed(text.as_bytes());
+        let Read { ledger, problems, .. } = reading.finish();
+        (ledger, problems)
+    }
+
+    /// A ledger whose events up to here are folded.
+    pub(super) fn behind(base: Base) -> Self {
+        let chain = if base.seq == 0 { Chain::default() } else { Chain::at(base.seq, base.head.clone()) };
+        Self { base: Arc::new(base), chain, ..Self::default() }
+    }
+
+    /// What its old part folds into.
+    pub(super) fn base(&self) -> &Base {
+        &self.base
+    }
+
+    /// Bytes of the file that are folded.
+    pub fn folded_bytes(&self) -> u64 {
+        self.base.length
+    }
+
+    /// Events in all, the folded ones among them.
+    pub fn count(&self) -> u64 {
+        self.chain.seq
+    }
+
+    /// Whether a line would continue the chain.
+    pub fn accepts(&self, line: &str) -> bool {
+        self.chain.clone().take(line).is_ok_and(|(_, gap)| gap.is_none())
+    }
+
+    /// Takes lines in that were appended to the file.
+    pub fn extend(&mut self, lines: &[String]) -> Result<(), String> {
+        lines.iter().try_for_each(|line| self.take(line, (0, 0)).map(drop))
+    }
+
+    /// What was said of issues, the folded part included.
+    pub fn of_issues(&self) -> impl Iterator<Item = &Event> {
+        let later = self.events.iter().filter(|event| matches!(event.fact, Some(Fact::Issue(_))));
+        self.base.issues.iter().chain(later)
+    }
+
+    /// Checks one line and takes it in; what comes back is the gap before it, if there is one. The error says why it is not used.
+    pub(super) fn take(&mut self, line: &str, start: (u64, usize)) -> Result<Option<String>, String> {
+        let (event, gap) = self.chain.take(line).inspect_err(|_| self.outside.push(start.1 + 1))?;
+        self.events.push(event);
+        self.starts.push(start);
+        Ok(gap)
     }
 
     /// Lines of the text, counted from 1, that are no event of the chain; one without its line end is not among them.
@@ -261,7 +291,41 @@ impl Ledger {
         &self.outside
     }
 
-    /// The events of the chain.
+    /// Whether the last event belongs behind what is folded.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.events.last().is_none_or(|event| self.base.precedes(event))
+    }
+
+    /// Folds every run before the one that the last event begins, as far as they lie before `run`.
+    pub(super) fn fold_finished(&mut self, run: &str) {
+        let Some((last, earlier)) = self.events.split_last() else { return };
+        let begins = last.is_of_run() && earlier.iter().all(|event| event.run < last.run);
+        if begins && !earlier.is_empty() && earlier.iter().all(|event| event.run.as_str() < run) {
+            let count = earlier.len();
+            self.fold(count, self.starts[count]);
+        }
+    }
+
+    /// Folds every event before `run`, as far as no later event belongs among them. `end` is where the file ends.
+    pub(super) fn fold_before(&mut self, run: &str, end: (u64, usize)) {
+        let count = self.events.iter().take_while(|event| event.run.as_str() < run).count();
+        let largest = self.events[..count].iter().map(|event| &event.run).max();
+        let is_apart = |event: &Event| largest.is_some_and(|largest| *largest < event.run);
+        if count > 0 && self.events[count..].iter().all(is_apart) {
+            self.fold(count, self.starts.get(count).copied().unwrap_or(end));
+        }
+    }
+
+    /// Folds the first events; what follows begins at `start`.
+    fn fold(&mut self, count: usize, start: (u64, usize)) {
+        let folded: Vec<Event> = self.events.drain(..count).collect();
+        self.starts.drain(..count);
+        let base = Arc::make_mut(&mut self.base);
+        base.fold(&folded);
+        (base.length, base.lines) = start;
+    }
+
+    /// The events of the chain that are not folded.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -271,16 +335,16 @@ impl Ledger {
     /// also those that were made since.
     pub fn before(&self, run: &str) -> Past {
         let is_before = |event: &&Event| event.run.as_str() < run || (!event.is_of_run() && event.run.as_str() == run);
-        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(is_before).collect();
+        let mut earlier: Vec<&Event> = effective(&self.events).into_iter().filter(is_before).collect();
         earlier.sort_by(|a, b| a.run.cmp(&b.run));
-        let mut past = Past::default();
+        let mut past = self.base.past.clone();
         for event in earlier {
             past.take(event);
         }
         for event in self.events.iter().filter(|event| event.run.as_str() <= run) {
             past.lives.take_number(event);
         }
-        for event in self.effective().into_iter().filter(|event| event.run == run) {
+        for event in effective(&self.events).into_iter().filter(|event| event.run == run) {
             if let Some(Fact::Proposal(proposal)) = &event.fact {
                 past.again.insert(proposal.fingerprint.clone(), (**proposal).clone());
             }
@@ -296,12 +360,14 @@ impl Ledger {
 
     /// The newest run by its id, if there is any.
     pub fn newest_run(&self) -> Option<&str> {
-        self.events.iter().filter(|event| event.is_of_run()).map(|event| event.run.as_str()).max()
+        let newer = self.events.iter().filter(|event| event.is_of_run()).map(|event| event.run.as_str()).max();
+        newer.or(self.base.newest_run.as_deref())
     }
 
-    /// What each run said, oldest first; of a run that was judged again what it said last.
+    /// What each of the last runs said, oldest first; of a run that was judged again what it said last.
     pub fn runs(&self) -> Vec<(&str, &RunFact)> {
-        let mut runs: BTreeMap<&str, &RunFact> = BTreeMap::new();
+        let mut runs: BTreeMap<&str, &RunFact> =
+            self.base.runs.iter().map(|(run, fact)| (run.as_str(), fact)).collect();
         for event in &self.events {
             if let Some(Fact::Run(run) | Fact::Rerun(run)) = &event.fact {
                 runs.insert(&event.run, run);
@@ -320,7 +386,7 @@ impl Ledger {
     pub fn lines_for(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
         let of_run = |event: &&Event| event.run == run && event.is_of_run();
         let held: Vec<Option<&Fact>> =
-            self.effective().into_iter().filter(of_run).map(|event| event.fact.as_ref()).collect();
+            effective(&self.events).into_iter().filter(of_run).map(|event| event.fact.as_ref()).collect();
         let is_prefix = held.len() <= facts.len()
             && held.iter().zip(facts).all(|(held, fact)| held.is_some_and(|held| says_the_same(held, fact)));
         let missing = if is_prefix { facts[held.len()..].to_vec() } else { as_rerun(facts) };
@@ -329,8 +395,8 @@ impl Ledger {
 
     /// Facts as lines that continue the chain.
     pub fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
-        let mut prev = self.head.clone();
-        let first = self.events.last().map_or(1, |event| event.seq + 1);
+        let mut prev = self.chain.head.clone();
+        let first = self.chain.seq + 1;
         let lines = facts.iter().zip(first..).map(|(fact, seq)| {
             let fact = serde_json::to_value(fact).expect("facts hold text and whole numbers only");
             let mut event = json!({
@@ -342,113 +408,11 @@ impl Ledger {
         });
         lines.collect()
     }
-
-    /// Takes lines in that were appended to the file.
-    pub fn extend(&mut self, lines: &[String]) -> Result<(), String> {
-        lines.iter().try_for_each(|line| self.take(line).map(drop))
-    }
-
-    /// Checks one line and takes it in; what comes back is the gap before it, if there is one. The error says why it is not used.
-    fn take(&mut self, line: &str) -> Result<Option<String>, String> {
-        let mut value: Value = serde_json::from_str(line).map_err(|error| format!("is not JSON: {error}"))?;
-        if canonical_json(&value) != line {
-            return Err("was edited: it is not in canonical form".to_owned());
-        }
-        let hash = value.as_object_mut().and_then(|object| object.remove("hash"));
-        let hash = hash.and_then(|hash| hash.as_str().map(str::to_owned)).ok_or("has no hash")?;
-        if Digest::of_json(&value).as_str() != hash {
-            return Err("was edited: its hash does not fit its content".to_owned());
-        }
-        let event = event_of(&value, hash.clone()).ok_or("is not a ledger event: seq, at or run is missing")?;
-        let gap = self.gap_before(&event, value["prev"].as_str())?;
-        self.events.push(event);
-        self.head = hash;
-        Ok(gap)
-    }
-
-    /// The gap between the last event and the next; `None` when the one continues the other. An event that is there already, or
-    /// that belongs before the last one, is an error.
-    fn gap_before(&self, event: &Event, prev: Option<&str>) -> Result<Option<String>, String> {
-        let (last, seq) = (self.events.last().map_or(0, |event| event.seq), event.seq);
-        if prev == Some(self.head.as_str()) && seq == last + 1 {
-            return Ok(None);
-        }
-        if seq > last + 1 {
-            let (first, last) = (last + 1, seq - 1);
-            let which =
-                if first == last { format!("event {first} is") } else { format!("events {first} to {last} are") };
-            return Ok(Some(format!(
-                "continues behind a gap: {which} missing, edited or out of order; what is not there is not used"
-            )));
-        }
-        if seq == last + 1 {
-            return Ok(Some(format!(
-                "continues another event {last} than the one before it: that one was put in another's place"
-            )));
-        }
-        match self.events.iter().find(|known| known.hash == event.hash) {
-            Some(twin) => Err(format!("is a copy of event {}", twin.seq)),
-            None => Err(format!("is out of order: event {seq} stands behind event {last}")),
-        }
-    }
-
-    /// The events that count: of a run that was judged again only those since it was, and every one that is no run's own.
-    fn effective(&self) -> Vec<&Event> {
-        let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
-        for event in &self.events {
-            if matches!(event.fact, Some(Fact::Rerun(_))) {
-                starts.insert(&event.run, event.seq);
-            }
-        }
-        let counts =
-            |event: &&Event| !event.is_of_run() || starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq);
-        self.events.iter().filter(counts).collect()
-    }
-}
-
-/// Lines that are not part of the chain: the first few, and how many more.
-#[derive(Default)]
-struct Problems {
-    /// The first few.
-    kept: Vec<Reject>,
-    /// Where the first one beyond them stands, and their number.
-    more: Option<(Place, usize)>,
-}
-
-impl Problems {
-    /// Adds one.
-    fn add(&mut self, place: Place, reason: String) {
-        if self.kept.len() < KEPT_PROBLEMS {
-            self.kept.push(Reject { place, reason });
-        } else {
-            self.more.get_or_insert((place, 0)).1 += 1;
-        }
-    }
-
-    /// All of them as rejects; what is beyond the first few becomes one line.
-    fn into_rejects(mut self) -> Vec<Reject> {
-        if let Some((place, count)) = self.more {
-            self.kept.push(Reject { place, reason: format!("and {count} more lines from here on are not used") });
-        }
-        self.kept
-    }
 }
 
 /// An instant as the ledger writes it.
 pub(super) fn instant(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-/// The event of a checked value.
-fn event_of(value: &Value, hash: String) -> Option<Event> {
-    let fact = json!({ "kind": value["kind"], "data": value["data"] });
-    Some(Event {
-        seq: value["seq"].as_u64()?,
-        at: value["at"].as_str()?.to_owned(),
-        run: value["run"].as_str()?.to_owned(),
-        fact: serde_json::from_value(fact).ok(),
-        hash,
-    })
 }
 
 /// Whether two facts are the same, `run` and `rerun` being one.

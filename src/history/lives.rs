@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::facts::{Fact, ProposalFact, ProposalState};
 use super::ledger::Event;
 use super::lifecycle::{Decision, DecisionFact, Status, VerificationFact};
@@ -10,7 +12,7 @@ use super::lifecycle::{Decision, DecisionFact, Status, VerificationFact};
 const PAIRED: &str = "paired_standard_1";
 
 /// A decision with its place in time.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
     /// When it was made.
     pub at: String,
@@ -21,7 +23,7 @@ pub struct Decided {
 }
 
 /// A landing that a run detected.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landing {
     /// The instant of the run that saw it.
     pub detected_at: String,
@@ -34,7 +36,7 @@ pub struct Landing {
 }
 
 /// What a measurement said last.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The instant of the run that measured.
     pub at: String,
@@ -43,7 +45,7 @@ pub struct Measurement {
 }
 
 /// One proposal's life so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Life {
     /// Where it stands.
     pub status: Status,
@@ -66,7 +68,7 @@ pub struct Life {
 }
 
 /// The lives of all proposals.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lives {
     /// Fingerprint → its life.
     by_fingerprint: BTreeMap<String, Life>,

@@ -15,6 +15,7 @@ use super::lifecycle::{Status, Unless};
 use super::lives::{Decided, Life, Lives};
 use super::standing::{keep_transitions, restored, stand, wears};
 use super::standings::standings;
+use super::untouched::ProposalFiles;
 use crate::verdict::{Baseline, Proposal, Standing};
 
 /// Counted runs in a row without a proposal that withdraw it.
@@ -39,8 +40,8 @@ pub struct Asks<'a> {
     pub run: &'a str,
     /// The review instant.
     pub now: DateTime<Utc>,
-    /// A proposal's file as it is on disk.
-    pub stored: &'a dyn Fn(&str) -> Option<Value>,
+    /// The proposals' files.
+    pub files: &'a ProposalFiles<'a>,
     /// Of a proposal that this run did not make, whether that counts.
     pub fate: &'a dyn Fn(&ProposalFact) -> Fate,
     /// The present digest of the definition that a proposal speaks of; `None` when it cannot be read.
@@ -223,8 +224,9 @@ impl Settling<'_> {
     fn kept(&mut self, made: &Proposal, fact: &ProposalFact, life: &Life) {
         let status = woken(life.status);
         let now = Life { status, ..life.clone() };
-        let kept = match self.file(fact) {
-            Some(stored) => self.restand(stored, life, &now),
+        let untouched = (self.asks.files.untouched)(&fact.fingerprint).and_then(|file| file.proposal(made, fact));
+        let kept = match untouched.or_else(|| self.file(fact).map(|stored| self.restand(stored, life, &now))) {
+            Some(kept) => kept,
             None if made.content_digest == fact.content_digest => restored(made, fact),
             None => {
                 self.warn(&fact.fingerprint, "its file is missing or was edited, so it gets a new revision");
@@ -339,7 +341,7 @@ impl Settling<'_> {
 
     /// The file of a proposal, if it says what the ledger kept.
     fn file(&mut self, fact: &ProposalFact) -> Option<Proposal> {
-        let value = (self.asks.stored)(&fact.fingerprint)?;
+        let value = (self.asks.files.stored)(&fact.fingerprint)?;
         let is_kept = is_intact(&value) && value["content_digest"].as_str() == Some(&fact.content_digest);
         let proposal = serde_json::from_value(value).ok().filter(|_| is_kept);
         if proposal.is_none() {
@@ -353,7 +355,7 @@ impl Settling<'_> {
 
     /// The intact file of a proposal as JSON, whatever revision it holds.
     fn file_value(&self, fact: &ProposalFact) -> Option<Value> {
-        (self.asks.stored)(&fact.fingerprint).filter(is_intact)
+        (self.asks.files.stored)(&fact.fingerprint).filter(is_intact)
     }
 
     /// A file with its new standing. One that says neither where the proposal stood nor where it stands was edited.

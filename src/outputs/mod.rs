@@ -7,9 +7,11 @@ pub mod inspect;
 pub mod issues;
 pub mod job;
 pub mod json;
+pub mod ledger;
 pub mod log;
 pub mod names;
 pub mod page;
+pub mod proposal_files;
 pub mod proposals;
 mod quarantine;
 pub mod sessions;
@@ -25,12 +27,11 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::history::{Cadence, Ledger, MarketFile, Settlement, run_facts};
-use crate::store::Store;
+use crate::store::{Cache, Store};
 use crate::verdict::Report;
-use crate::vocabulary::Reject;
-
-/// The ledger's name in the reports folder.
-const LEDGER: &str = "ledger.jsonl";
+use ledger::LEDGER;
+pub use ledger::read_ledger;
+use proposal_files::Files;
 
 /// The cadence's name in the reports folder.
 const CADENCE: &str = "cadence.jsonl";
@@ -101,27 +102,50 @@ struct Pending {
 /// files of closed proposals, issues, log, index and page. A run that is older than the newest of the ledger never
 /// touches what is open now: one that the ledger knows writes nothing, one that it does not know is added to history only.
 pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Delivered> {
+    let warnings = recover(store)?;
+    let mut opened = ledger::open(store, None, run_id(delivery.report)?)?;
+    let mut delivered = deliver_on(delivery, &mut opened, &Files::default(), store)?;
+    delivered.warnings.splice(0..0, warnings);
+    Ok(delivered)
+}
+
+/// As [`deliver`], on the ledger that the run was judged by; `files` are the proposals' files as they were found.
+pub fn deliver_on(
+    delivery: Delivery<'_>,
+    opened: &mut ledger::Opened,
+    files: &Files,
+    store: &Store,
+) -> Result<Delivered> {
     let run = run_id(delivery.report)?;
-    let mut delivered = Delivered { warnings: recover(store)?, ..Delivered::default() };
-    let (mut ledger, problems) = read_ledger(store)?;
+    let ledger = &mut opened.ledger;
+    let mut delivered = Delivered { warnings: opened.warnings.clone(), ..Delivered::default() };
     delivered.warnings.extend(delivery.settlement.warnings.iter().cloned());
-    delivered.warnings.extend(problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
-    delivered.warnings.extend(quarantine::keep(store, &ledger)?);
-    let cut = quarantine::cut_off(store, &ledger)?;
-    let is_whole = problems.is_empty() && cut.is_none();
+    delivered.warnings.extend(opened.problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
+    delivered.warnings.extend(quarantine::keep(store, ledger)?);
+    let cut = quarantine::cut_off(store, ledger)?;
+    let is_whole = opened.problems.is_empty() && cut.is_none();
     delivered.warnings.extend(cut);
     match ledger.newest_run().filter(|newest| *newest > run).map(str::to_owned) {
-        None => deliver_newest(delivery, (&mut ledger, is_whole), store, &mut delivered)?,
+        None => deliver_newest(delivery, (ledger, is_whole), (files, store), &mut delivered)?,
         Some(newest) if ledger.holds_run(run) => {
             delivered.warnings.push(format!("run {run} is older than run {newest} and known: nothing was written"));
         }
         Some(newest) => {
             let words = format!("run {run} is older than run {newest}: proposals and issue plan were left alone");
             delivered.warnings.push(words);
-            delivered.warnings.extend(deliver_history(delivery, &ledger, store)?);
+            delivered.warnings.extend(deliver_history(delivery, ledger, store)?);
         }
     }
     Ok(delivered)
+}
+
+/// Keeps in the cache what spares the next run work: the fold of the ledger, and what the proposals' files look like. Sentences
+/// come back where that failed; nothing else depends on it.
+pub fn remember(delivery: Delivery<'_>, opened: &ledger::Opened, store: &Store, cache: &Cache) -> Vec<String> {
+    let run = delivery.report.run_id.as_str();
+    let is_newest = opened.ledger.newest_run().is_none_or(|newest| newest <= run);
+    let files = is_newest.then(|| Files::keep(delivery.settlement, store, cache)).flatten();
+    ledger::keep(store, cache, opened).into_iter().chain(files).collect()
 }
 
 /// The ordinary case. When issues are filed, the section is known only after that; until then what is pending says that the
@@ -129,16 +153,16 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Delivered> {
 fn deliver_newest(
     delivery: Delivery<'_>,
     (ledger, is_whole): (&mut Ledger, bool),
-    store: &Store,
+    (files, store): (&Files, &Store),
     delivered: &mut Delivered,
 ) -> Result<()> {
     write_run(delivery, store)?;
     let settlement = delivery.settlement;
-    let sleeping_and_landed = settlement.suppressed.iter().chain(&settlement.landed);
-    let edited = proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
+    let all = delivery.report.proposals.iter().chain(&settlement.suppressed).chain(&settlement.landed);
+    let edited = proposals::write(store, all.filter(|proposal| !files.hold(store, proposal)))?;
     delivered.warnings.extend(edited);
-    write_pending(delivery, ledger, store)?;
     let lines = missing_events(delivery, ledger);
+    put_pending(delivery, &lines, pending_section(delivery), store)?;
     delivered.warnings.extend(store.append_lines(&store.in_reports(LEDGER), &lines)?);
     ledger.extend(&lines).map_err(|reason| anyhow!("an event of this run {reason}"))?;
     if is_whole {
@@ -148,7 +172,7 @@ fn deliver_newest(
     delivered.section = section(delivery, delivered.filed.as_ref());
     write_plan(delivery, delivered.filed.as_ref(), store)?;
     append_section(run_id(delivery.report)?, &delivered.section, store)?;
-    write_views(delivery, store)?;
+    write_views(delivery, ledger, store)?;
     remove_pending(store)
 }
 
@@ -166,7 +190,7 @@ fn deliver_history(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Re
     let history = Delivery { settlement: &nothing, issues: None, ..delivery };
     let section = with_issues(history, &[]);
     write_run(history, store)?;
-    put_pending(history, ledger, section.clone(), store)?;
+    put_pending(history, &missing_events(history, ledger), section.clone(), store)?;
     let torn = append_events(history, ledger, store)?;
     append_section(run_id(delivery.report)?, &section, store)?;
     remove_pending(store)?;
@@ -194,17 +218,14 @@ pub fn recover(store: &Store) -> Result<Vec<String>> {
 /// Adds the events of a killed run that the ledger lacks.
 fn complete_events(pending: &Pending, store: &Store) -> Result<Option<String>> {
     let path = store.in_reports(LEDGER);
-    let bytes = store.read(&path)?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let held: BTreeSet<&str> = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).collect();
-    let missing: Vec<String> = pending.events.iter().filter(|line| !held.contains(line.as_str())).cloned().collect();
-    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    let state = |text: &str| {
-        let (ledger, problems) = Ledger::read(LEDGER, text);
-        (ledger.events().len(), problems.len())
+    let ledger = ledger::open(store, None, &pending.run)?.ledger;
+    let held: BTreeSet<&str> = ledger.events().iter().map(|event| event.hash.as_str()).collect();
+    let is_held = |line: &str| {
+        let event = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
+        event["hash"].as_str().is_some_and(|hash| held.contains(hash))
     };
-    let (events, problems) = state(whole);
-    let follows = missing.first().is_none_or(|line| state(&format!("{whole}{line}\n")) == (events + 1, problems));
+    let missing: Vec<String> = pending.events.iter().filter(|line| !is_held(line)).cloned().collect();
+    let follows = missing.first().is_none_or(|line| ledger.accepts(line));
     if !follows {
         return Ok(Some(format!(
             "events of run {} no longer fit {} and were left out",
@@ -224,13 +245,12 @@ pub fn write_run(delivery: Delivery<'_>, store: &Store) -> Result<()> {
 
 /// What is about to be added to ledger and log, kept aside until it is there.
 pub fn write_pending(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<()> {
-    put_pending(delivery, ledger, pending_section(delivery), store)
+    put_pending(delivery, &missing_events(delivery, ledger), pending_section(delivery), store)
 }
 
-/// The same with a section that is known.
-fn put_pending(delivery: Delivery<'_>, ledger: &Ledger, section: String, store: &Store) -> Result<()> {
-    let pending =
-        Pending { run: run_id(delivery.report)?.to_owned(), events: missing_events(delivery, ledger), section };
+/// The same with events and a section that are known.
+fn put_pending(delivery: Delivery<'_>, events: &[String], section: String, store: &Store) -> Result<()> {
+    let pending = Pending { run: run_id(delivery.report)?.to_owned(), events: events.to_vec(), section };
     let text = serde_json::to_string(&pending).context("writing what is pending")?;
     store.replace(&store.in_reports(PENDING), text.as_bytes())?;
     Ok(())
@@ -288,8 +308,7 @@ pub fn append_log(delivery: Delivery<'_>, store: &Store) -> Result<()> {
 }
 
 /// Index and page: made anew from the report, the ledger and the months that are there.
-pub fn write_views(delivery: Delivery<'_>, store: &Store) -> Result<()> {
-    let (ledger, _) = read_ledger(store)?;
+pub fn write_views(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<()> {
     let runs = ledger.runs();
     let index = index::render(delivery.report, &runs, &index::Places::read(store, delivery.reports)?);
     store.replace(&store.in_reports(INDEX), index.as_bytes())?;
@@ -326,13 +345,6 @@ fn append_section(run: &str, section: &str, store: &Store) -> Result<()> {
         store.replace(path, &bytes)?;
     }
     Ok(())
-}
-
-/// The ledger of a reports folder, and its lines that are not part of its chain.
-pub fn read_ledger(store: &Store) -> Result<(Ledger, Vec<Reject>)> {
-    let path = store.in_reports(LEDGER);
-    let bytes = store.read(&path)?.unwrap_or_default();
-    Ok(Ledger::read(&store.shown(&path), &String::from_utf8_lossy(&bytes)))
 }
 
 /// What earlier runs remember of the market. A damaged file is no memory: what comes back with it says so.

@@ -82,7 +82,7 @@ fn holds(old: &Value, proposal: &Proposal) -> bool {
 }
 
 /// The path of a proposal's file. A fingerprint that is none never becomes a path.
-fn path(store: &Store, fingerprint: &str, ending: &str) -> Result<PathBuf> {
+pub(super) fn path(store: &Store, fingerprint: &str, ending: &str) -> Result<PathBuf> {
     if !is_fingerprint(fingerprint) {
         bail!("{:?} is no fingerprint", super::view::shortened(fingerprint, 60));
     }

@@ -27,7 +27,6 @@ mod verify;
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
-use serde_json::Value;
 
 use crate::change::identity;
 use crate::checks::{Bound, Look, PoolJudgement, judge_pool};
@@ -44,8 +43,8 @@ use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
-    Asks, Fate, MarketEvent, MarketMemory, MeasuredNow, Past, ProposalFact, SeenNow, Settlement, compare,
-    settle_proposals,
+    Asks, Fate, MarketEvent, MarketMemory, MeasuredNow, Past, ProposalFact, ProposalFiles, SeenNow, Settlement,
+    compare, settle_proposals,
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
@@ -113,14 +112,14 @@ struct Scene<'a> {
     subtrees: &'a BTreeMap<String, String>,
 }
 
-/// Judges everything that was gathered. `stored` reads the file of a proposal. What landed before is measured first: how the last
+/// Judges everything that was gathered. `files` are those of open proposals. What landed before is measured first: how the last
 /// claims came true tells how the next ones are made.
 pub fn review(
     gathered: &Gathered,
     settings: &Settings,
     past: &Past,
     clock: Clock,
-    stored: impl Fn(&str) -> Option<Value>,
+    files: &ProposalFiles<'_>,
 ) -> Reviewed {
     let (catalogue, limits) = (catalogue(gathered), row_limits(settings));
     let planned = pools::plan(gathered, settings, catalogue.as_ref(), clock.now.timestamp_millis());
@@ -144,12 +143,13 @@ pub fn review(
     let meter = Meter { attribution: &attribution, clock: rules.clock, duration: rules.duration, prices: &prices };
     let touches = spans::with_nested(past.touches(&subtrees, clock.now), &planned);
     let pools: Vec<String> = subtrees.keys().cloned().collect();
-    let closing = Loop { past, settings, now: clock.now, touches: &touches, meter, pools: &pools, stored: &stored };
+    let closing =
+        Loop { past, settings, now: clock.now, touches: &touches, meter, pools: &pools, stored: files.stored };
     let mut verified = closing.measured();
     let (told, raised) = calibration::told(past, settings, &verified.facts, &verified.checks);
     let (mut reports, looks, gains) = scene.judge(&raised, &told);
     let fresh = scene.propose(&raised, &mut reports);
-    let mut settlement = scene.settle(fresh, &reports, &looks, &stored);
+    let mut settlement = scene.settle(fresh, &reports, &looks, files);
     verified.facts.extend(closing.looked_at(&reports));
     verified.restate(settlement.landed.iter_mut().chain(&mut settlement.open), past, clock.now);
     settlement.warnings.append(&mut verified.warnings);
@@ -214,7 +214,7 @@ impl Scene<'_> {
         fresh: Vec<Proposal>,
         reports: &[PoolReport],
         looks: &PoolLooks,
-        stored: &dyn Fn(&str) -> Option<Value>,
+        files: &ProposalFiles<'_>,
     ) -> Settlement {
         let blocked = blocked_checks(reports);
         let fate = |known: &ProposalFact| {
@@ -224,7 +224,7 @@ impl Scene<'_> {
         let definitions = Definitions::new(&self.gathered.config.files, self.subtrees, self.past);
         let digest = |known: &ProposalFact| definitions.digest(known);
         let run = self.clock.run_id();
-        let asks = Asks { run: &run, now: self.clock.now, stored, fate: &fate, digest: &digest };
+        let asks = Asks { run: &run, now: self.clock.now, files, fate: &fate, digest: &digest };
         settle_proposals(fresh, self.past, &asks)
     }
 

@@ -9,7 +9,7 @@ use super::gather::Gathered;
 use super::pools::Planned;
 use crate::change::Applied;
 use crate::ring::{ResolvedRing, RingError, RingInput, Rule};
-use crate::sources::pools::{openchamber, opencode};
+use crate::sources::pools::{litellm, omo, openchamber, opencode};
 use crate::verdict::{Intent, ProposalKind};
 use crate::vocabulary::{ConfigFile, FleetConfig, PoolFormat, PoolId, RouteDef, TargetKind};
 
@@ -28,10 +28,8 @@ pub(super) struct Rules<'a> {
     parents: BTreeMap<&'a PoolId, BTreeSet<&'a PoolId>>,
     /// Pool → its definitions in every layer, lowest first.
     definitions: BTreeMap<&'a PoolId, Vec<&'a RouteDef>>,
-    /// Path → the format of the pools it defines, where that is none that is patched.
-    foreign: BTreeMap<&'a str, PoolFormat>,
-    /// Paths that define pools.
-    defining: BTreeSet<&'a str>,
+    /// Path → the format of the pools it defines.
+    formats: BTreeMap<&'a str, PoolFormat>,
 }
 
 impl<'a> Rules<'a> {
@@ -40,12 +38,10 @@ impl<'a> Rules<'a> {
         let config = &gathered.config;
         let mut parents: BTreeMap<&PoolId, BTreeSet<&PoolId>> = BTreeMap::new();
         let mut definitions: BTreeMap<&PoolId, Vec<&RouteDef>> = BTreeMap::new();
-        let mut foreign = BTreeMap::new();
+        let mut formats = BTreeMap::new();
         for route in &config.routes {
             definitions.entry(&route.id).or_default().push(route);
-            if route.format != PoolFormat::OpenCode {
-                foreign.entry(route.path.as_str()).or_insert(route.format);
-            }
+            formats.entry(route.path.as_str()).or_insert(route.format);
             for target in &route.targets {
                 if let TargetKind::Pool { id, .. } = &target.kind {
                     parents.entry(id).or_default().insert(&route.id);
@@ -59,16 +55,15 @@ impl<'a> Rules<'a> {
             rings: pools.map(|planned| (&planned.route.id, &planned.ring)).collect(),
             parents,
             definitions,
-            foreign,
-            defining: config.routes.iter().map(|route| route.path.as_str()).collect(),
+            formats,
         }
     }
 
-    /// Whether a file may be changed. One outside the workspace cannot be patched from it, and only opencode and `OpenChamber`
-    /// files are patched at all.
+    /// Whether a file may be changed. One outside the workspace cannot be patched from it, and claude-code-router's old file,
+    /// which its newer versions no longer read, is not patched at all.
     pub(super) fn may_change(&self, path: &str) -> Result<(), String> {
-        if let Some(format) = self.foreign.get(path) {
-            return Err(format!("files of {} are changed by hand", format.as_str()));
+        if self.formats.get(path) == Some(&PoolFormat::Ccr) {
+            return Err(format!("files of {} are changed by hand", PoolFormat::Ccr.as_str()));
         }
         if path.starts_with('/') || path.split('/').any(|part| part == "..") {
             return Err("outside_workspace".to_owned());
@@ -79,11 +74,11 @@ impl<'a> Rules<'a> {
     /// Rebuilds what the change would leave behind: the file must parse, the pool must still have a ring, and no pool may
     /// break a rule that it keeps today.
     pub(super) fn check_result(&self, pool: &PoolId, intent: &Intent, applied: &Applied) -> Result<(), String> {
-        if !self.defining.contains(intent.path.as_str()) {
+        let Some(format) = self.formats.get(intent.path.as_str()) else {
             let file = ConfigFile { path: intent.path.clone(), text: applied.text.clone() };
             return openchamber::parse(&file).map(|_| ());
-        }
-        let changed = self.changed(&intent.path, applied)?;
+        };
+        let changed = self.changed(&intent.path, *format, applied)?;
         let input = self.input.amended(changed.iter().map(|(id, route)| (id, route.as_ref())));
         let mut after: BTreeMap<&PoolId, Ring> = BTreeMap::new();
         let reached = self.reached_by(std::iter::once(pool).chain(changed.keys()));
@@ -104,12 +99,14 @@ impl<'a> Rules<'a> {
     }
 
     /// The definitions that count after a change, of the pools whose definition it touches; `None` where nothing is left of one.
-    fn changed(&self, path: &str, applied: &Applied) -> Result<BTreeMap<PoolId, Option<RouteDef>>, String> {
-        let read = |document: &Value| -> Result<FleetConfig, String> {
-            opencode::parse(&ConfigFile { path: path.to_owned(), text: document.to_string() })
-        };
+    fn changed(
+        &self,
+        path: &str,
+        format: PoolFormat,
+        applied: &Applied,
+    ) -> Result<BTreeMap<PoolId, Option<RouteDef>>, String> {
         let ids = |config: &FleetConfig| config.routes.iter().map(|route| route.id.clone()).collect::<Vec<_>>();
-        let (before, mut after) = (read(&applied.document_before)?, read(&applied.document_after)?);
+        let (before, mut after) = self.before_and_after(path, format, applied)?;
         after.routes_off.clone_from(&self.gathered.config.routes_off);
         after.settle_routes_off();
         let touched: BTreeSet<PoolId> = ids(&before).into_iter().chain(ids(&after)).collect();
@@ -128,6 +125,30 @@ impl<'a> Rules<'a> {
             (id, route)
         };
         Ok(touched.into_iter().map(counting).collect())
+    }
+
+    /// The definitions of a file before and after a change: of opencode's those that the change reaches, else all of them.
+    fn before_and_after(
+        &self,
+        path: &str,
+        format: PoolFormat,
+        applied: &Applied,
+    ) -> Result<(FleetConfig, FleetConfig), String> {
+        let parse = |text: String| {
+            let file = ConfigFile { path: path.to_owned(), text };
+            match format {
+                PoolFormat::OpenCode => opencode::parse(&file),
+                PoolFormat::Omo => omo::parse(&file),
+                PoolFormat::LiteLlm => litellm::parse(&file),
+                PoolFormat::Ccr => Err(format!("files of {} are changed by hand", format.as_str())),
+            }
+        };
+        if format == PoolFormat::OpenCode {
+            let read = |document: &Value| parse(document.to_string());
+            return Ok((read(&applied.document_before)?, read(&applied.document_after)?));
+        }
+        let file = self.gathered.config.files.iter().find(|file| file.path == path).ok_or("its file was not read")?;
+        Ok((parse(file.text.clone())?, parse(applied.text.clone())?))
     }
 
     /// Some pools and every pool that nests one of them, at any depth.

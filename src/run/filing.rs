@@ -25,7 +25,7 @@ pub(super) fn desk<'a>(
     settings: &Settings,
     reviewed: &'a Reviewed,
     past: &'a Past,
-    ledger: &'a Ledger,
+    ledger: &Ledger,
 ) -> Option<Desk<'a>> {
     let issues = &settings.issues;
     let place =

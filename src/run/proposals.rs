@@ -175,7 +175,7 @@ fn decide(cli: &Cli, about: &AboutArgs, said: &Said<'_>, around: &Surroundings<'
     let config = steward::config_state(&cli.workspace, card.fact);
     let fact = steward::decision_fact(&request, card.fact, card.life, config, desk.now);
     let fact = fact.map_err(|refusal| refused(&card.label(), &request, &refusal))?;
-    let (ledger, _) = outputs::read_ledger(&store).map_err(Failure::Failed)?;
+    let ledger = outputs::ledger::present(&store).map_err(Failure::Failed)?;
     let (is_new, torn) = steward::record(&store, &ledger, desk.now, &fact).map_err(Failure::Failed)?;
     desk.warnings.extend(torn);
     let shelf = desk.shelf()?;

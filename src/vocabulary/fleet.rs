@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Digest, FleetConfig, Place, PoolId, ProviderId, RouteDef};
 
+/// Words that stand for a variant at the end of a reference of oh-my-openagent.
+pub const OMO_VARIANTS: [&str; 9] = ["low", "medium", "high", "xhigh", "max", "minimal", "none", "auto", "thinking"];
+
 /// The kind of file that defines a pool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PoolFormat {

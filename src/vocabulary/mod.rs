@@ -17,9 +17,10 @@ mod routes;
 mod windows;
 
 pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
-pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
+pub use digest::{Digest, canonical_json, fnv1a_hex, git_blob, sha256_hex, subtree_digest};
 pub use fleet::{
-    ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, ProviderRule, RouteOverride, Term, TuningNote,
+    ConfigModel, Layer, LayerState, OMO_VARIANTS, OverrideAction, PoolFormat, ProviderRule, RouteOverride, Term,
+    TuningNote,
 };
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};

@@ -43,13 +43,36 @@ pub(crate) fn ask(
     }
 }
 
-/// Every change a config file gives occasion to: pools of `experimental.model_routes`, categories of a `routing.json`.
+/// Every change a config file gives occasion to: pools of `experimental.model_routes`, categories of a `routing.json`, lists of
+/// oh-my-openagent, groups of `LiteLLM`.
 pub(crate) fn asks(path: &str, document: &Value) -> Vec<Finding> {
     let none = Map::new();
     let members = |pointer: &str| document.pointer(pointer).and_then(Value::as_object).unwrap_or(&none).clone();
     let mut asks = Vec::new();
     for (id, pool) in members("/experimental/model_routes") {
         asks.extend(of_pool(path, &id, &format!("/experimental/model_routes/{}", id.replace('/', "~1")), &pool));
+    }
+    let sections = ["categories", "agents"];
+    for (section, (id, entry)) in
+        sections.iter().flat_map(|name| members(&format!("/{name}")).into_iter().map(move |e| (name, e)))
+    {
+        let prefix = if *section == "agents" { "omo-agent" } else { "omo" };
+        asks.extend(of_list(path, &format!("{prefix}:{id}"), &format!("/{section}/{id}"), &entry));
+    }
+    for (index, entry) in document["model_list"].as_array().into_iter().flatten().enumerate() {
+        asks.extend(of_entry(path, index, entry));
+    }
+    for (alias, _) in members("/router_settings/model_group_alias") {
+        let pointer = format!("/router_settings/model_group_alias/{alias}");
+        let edit = Edit::Replace { pointer: pointer.clone(), value: json!("another-group") };
+        asks.push(ask(
+            &format!("litellm/{alias}"),
+            "dangling_consumer",
+            ProposalKind::RepointConsumer,
+            path,
+            &pointer,
+            vec![edit],
+        ));
     }
     for (id, category) in members("/categories") {
         let pointer = format!("/categories/{id}");
@@ -105,6 +128,74 @@ fn of_pool(path: &str, id: &str, pointer: &str, pool: &Value) -> Vec<Finding> {
             let edit = Edit::Remove { pointer: format!("{pointer}/weights/{}", key.replace('/', "~1")) };
             asks.push(ask("dead_weight", ProposalKind::FixKey, vec![edit]));
         }
+    }
+    asks
+}
+
+/// Every change a list of oh-my-openagent gives occasion to; none for what has no model of its own.
+fn of_list(path: &str, id: &str, pointer: &str, entry: &Value) -> Vec<Finding> {
+    let Some(primary) = entry["model"].as_str() else { return Vec::new() };
+    let ask = |code, kind, edits| ask(id, code, kind, path, pointer, edits);
+    let replace = |part: &str, value: Value| Edit::Replace { pointer: format!("{pointer}/{part}"), value };
+    let remove = |part: &str| Edit::Remove { pointer: format!("{pointer}/{part}") };
+    let mut asks = vec![
+        ask("retirement_due", ProposalKind::ReplaceMember, vec![replace("model", json!("home/successor(high)"))]),
+        ask("no_consumer", ProposalKind::RetirePool, vec![Edit::Remove { pointer: pointer.to_owned() }]),
+        ask("dangling_consumer", ProposalKind::RepointConsumer, vec![replace("model", json!("opencode-route/other"))]),
+    ];
+    match &entry["fallback_models"] {
+        Value::String(only) => {
+            let front = vec![replace("model", json!(only)), replace("fallback_models", json!(primary))];
+            asks.push(ask("lead_window_scarce", ProposalKind::SwapLead, front));
+            asks.push(ask("expired_member", ProposalKind::RetireMember, vec![remove("fallback_models")]));
+        }
+        Value::Array(all) => {
+            let array = format!("{pointer}/fallback_models");
+            let value = json!("new-home/model-z(low)");
+            asks.push(ask("single_home", ProposalKind::AddMember, vec![Edit::Append { array, value }]));
+            for index in 0..all.len() {
+                let part = format!("fallback_models/{index}");
+                asks.push(ask("expired_member", ProposalKind::RetireMember, vec![remove(&part)]));
+                asks.push(ask(
+                    "retirement_due",
+                    ProposalKind::ReplaceMember,
+                    vec![replace(&part, json!("home/other"))],
+                ));
+                let mut order: Vec<Value> = all.clone();
+                order.remove(index);
+                order.insert(0, json!(primary));
+                let lead = all[index].as_str().unwrap_or("home/lead(high)");
+                let front = vec![replace("model", json!(lead)), replace("fallback_models", json!(order))];
+                asks.push(ask("lead_window_scarce", ProposalKind::Reorder, front));
+            }
+        }
+        _ => {}
+    }
+    asks
+}
+
+/// Every change an entry of a `LiteLLM` list gives occasion to.
+fn of_entry(path: &str, index: usize, entry: &Value) -> Vec<Finding> {
+    let (list, at) = ("/model_list", format!("/model_list/{index}"));
+    let id = format!("litellm:{}", entry["model_name"].as_str().unwrap());
+    let ask = |code, kind, edits| ask(&id, code, kind, path, list, edits);
+    let params = format!("{at}/litellm_params");
+    let weight = match entry["litellm_params"].get("weight") {
+        Some(weight) => {
+            Edit::Replace { pointer: format!("{params}/weight"), value: json!(weight.as_i64().unwrap() + 1) }
+        }
+        None => Edit::Insert { object: params.clone(), key: "weight".to_owned(), value: json!(2) },
+    };
+    let newcomer = json!({"model_name": entry["model_name"], "litellm_params": {"model": "home/new", "weight": 1}});
+    let model = Edit::Replace { pointer: format!("{params}/model"), value: json!("home/successor") };
+    let mut asks = vec![
+        ask("speed_spread", ProposalKind::Reweight, vec![weight]),
+        ask("retirement_due", ProposalKind::ReplaceMember, vec![model]),
+        ask("expired_member", ProposalKind::RetireMember, vec![Edit::Remove { pointer: at.clone() }]),
+        ask("single_home", ProposalKind::AddMember, vec![Edit::Append { array: list.to_owned(), value: newcomer }]),
+    ];
+    if index > 0 {
+        asks.push(ask("lead_window_scarce", ProposalKind::Reorder, vec![Edit::ToFront { pointer: at }]));
     }
     asks
 }

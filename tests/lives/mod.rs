@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::reports::{at, pool, proposal, report};
 use pool_review::history::{
-    Asks, Decision, DecisionFact, Fact, Fate, Ledger, Past, ProposalFact, ProposalState, Settlement, Status, Unless,
-    VerificationFact, run_facts, settle_proposals,
+    Asks, Decision, DecisionFact, Fact, Fate, Ledger, Past, ProposalFact, ProposalFiles, ProposalState, Settlement,
+    Status, Unless, VerificationFact, run_facts, settle_proposals,
 };
 use pool_review::verdict::Proposal;
 use pool_review::vocabulary::Digest;
@@ -64,10 +64,11 @@ impl World {
         let report = report(day, vec![pool("scout")]);
         let ledger = self.ledger();
         let past = ledger.before(&report.run_id);
+        let stored = |fingerprint: &str| self.files.get(fingerprint).cloned();
         let asks = Asks {
             run: &report.run_id,
             now: report.now,
-            stored: &|fingerprint| self.files.get(fingerprint).cloned(),
+            files: &ProposalFiles { stored: &stored, untouched: &|_| None },
             fate: &|_| self.fate,
             digest: &|_| self.digest.clone(),
         };

@@ -262,7 +262,7 @@ impl Scene {
         let clock = Clock { now, is_frozen: false, next_due: None };
         let config = canonical(&self.root, &settings, now).unwrap();
         let gathered = gather(&self.root, &settings, config, memory, now);
-        review(&gathered, &settings, &Past::default(), clock, |_| None)
+        review(&gathered, &settings, &Past::default(), clock, &pool_review::history::ProposalFiles::NONE)
     }
 
     /// Reviews the fleet for the first time.

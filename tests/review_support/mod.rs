@@ -51,7 +51,7 @@ impl Desk {
     /// The report on what was gathered, as the first run of a ledger.
     pub(crate) fn review(&self, gathered: &Gathered) -> Report {
         let clock = Clock { now: self.now(), is_frozen: true, next_due: None };
-        review(gathered, &self.settings, &Past::default(), clock, |_| None).report
+        review(gathered, &self.settings, &Past::default(), clock, &pool_review::history::ProposalFiles::NONE).report
     }
 
     /// Run file, log section and terminal.

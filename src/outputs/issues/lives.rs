@@ -33,7 +33,7 @@ pub(super) struct Lives<'a> {
     /// Fingerprint → the run that gave it its content.
     made: BTreeMap<&'a str, &'a str>,
     /// Earlier runs, oldest first.
-    runs: Vec<(&'a str, &'a RunFact)>,
+    runs: Vec<(String, RunFact)>,
     /// This run.
     report: &'a Report,
 }
@@ -44,7 +44,7 @@ impl<'a> Lives<'a> {
         report: &'a Report,
         settlement: &'a Settlement,
         past: &'a Past,
-        runs: Vec<(&'a str, &'a RunFact)>,
+        runs: Vec<(String, RunFact)>,
     ) -> Self {
         let mut lives = Self { by_id: BTreeMap::new(), made: BTreeMap::new(), runs, report };
         let mut facts: BTreeMap<&str, (&str, &ProposalFact)> = BTreeMap::new();
@@ -109,7 +109,7 @@ impl<'a> Lives<'a> {
     }
 
     /// This run and all earlier ones.
-    fn newest_first(&self) -> impl Iterator<Item = Seen<'a>> + '_ {
+    fn newest_first(&self) -> impl Iterator<Item = Seen<'_>> {
         let earlier = self.runs.iter().rev().map(|(run, fact)| Seen::Earlier(run, fact));
         std::iter::once(Seen::This(self.report)).chain(earlier)
     }

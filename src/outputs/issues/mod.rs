@@ -80,13 +80,13 @@ impl<'a> Desk<'a> {
         report: &'a Report,
         settlement: &'a Settlement,
         past: &'a Past,
-        ledger: &'a Ledger,
+        ledger: &Ledger,
         place: TrackerPlace,
         places: Places,
     ) -> Self {
-        let runs: Vec<(&str, &RunFact)> =
-            ledger.runs().into_iter().filter(|(run, _)| *run < report.run_id.as_str()).collect();
-        let memories = issue_memories(ledger.events(), &place.key());
+        let earlier = ledger.runs().into_iter().filter(|(run, _)| *run < report.run_id.as_str());
+        let runs: Vec<(String, RunFact)> = earlier.map(|(run, fact)| (run.to_owned(), fact.clone())).collect();
+        let memories = issue_memories(ledger.of_issues(), &place.key());
         let lives = Lives::new(report, settlement, past, runs);
         let places = Places { credit: super::credit(report), ..places };
         Self { report, place, places, lives, memories, filing: None }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
-use crate::history::{Ledger, Life, Past, ProposalFact, stand};
+use crate::history::{Life, Past, ProposalFact, stand};
 use crate::outputs::LEDGER;
+use crate::outputs::ledger::unlocked;
 use crate::store::look;
 use crate::verdict::{Proposal, content_digest};
 use crate::vocabulary::Reject;
@@ -85,9 +86,8 @@ impl Card<'_> {
 impl Shelf {
     /// Reads the ledger of a reports folder; `shown` is how messages name that folder.
     pub fn read(reports: &Path, shown: &Path) -> Result<Self> {
-        let bytes = look(&reports.join(LEDGER))?.unwrap_or_default();
         let name = shown.join(LEDGER).display().to_string();
-        let (ledger, problems) = Ledger::read(&name, &String::from_utf8_lossy(&bytes));
+        let (ledger, problems) = unlocked(&reports.join(LEDGER), &name)?;
         Ok(Self { reports: reports.to_owned(), past: ledger.present(), problems })
     }
 

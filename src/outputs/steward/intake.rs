@@ -10,7 +10,8 @@ use serde::Deserialize;
 use super::decide::{Request, decision_fact, record, restand_file};
 use super::patch::config_state;
 use crate::history::{Decision, DecisionFact, Past, Unless};
-use crate::outputs::{proposals, read_ledger};
+use crate::outputs::ledger::present;
+use crate::outputs::proposals;
 use crate::store::{Store, look_into};
 
 /// How a decision file's name ends.
@@ -58,7 +59,7 @@ pub fn take_in(store: &Store, workspace: &Path, now: DateTime<Utc>) -> Result<Ve
     if names.is_empty() {
         return Ok(warnings);
     }
-    let mut ledger = read_ledger(store)?.0;
+    let mut ledger = present(store)?;
     let mut past = ledger.present();
     for name in &names {
         let path = store.in_reports(&format!("{}/{name}", proposals::FOLDER));
@@ -67,7 +68,7 @@ pub fn take_in(store: &Store, workspace: &Path, now: DateTime<Utc>) -> Result<Ve
                 let (is_new, torn) = record(store, &ledger, now, &fact)?;
                 warnings.extend(torn);
                 if is_new {
-                    ledger = read_ledger(store)?.0;
+                    ledger = present(store)?;
                     past = ledger.present();
                 }
                 warnings.extend(restand_file(store, &past, &fact.fingerprint)?);

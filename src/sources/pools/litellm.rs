@@ -12,6 +12,9 @@ use crate::vocabulary::{
     Selection, TargetKind, TargetRef,
 };
 
+/// Where the entries of every pool stand: a pool has no subtree of its own.
+const LIST: &str = "/model_list";
+
 /// Strategies that spread work by weight; the others measure, so that no share is configured.
 const BY_WEIGHT: &str = "simple-shuffle";
 
@@ -23,7 +26,7 @@ pub fn parse(file: &ConfigFile) -> Result<FleetConfig, String> {
     let Value::List(entries) = &list.value else {
         return Err(format!("{}:{}: `model_list` is not a list", file.path, list.line));
     };
-    let mut config = FleetConfig::default();
+    let mut config = FleetConfig { files: vec![file.clone()], ..FleetConfig::default() };
     let mut groups: BTreeMap<String, Vec<RouteTarget>> = BTreeMap::new();
     for (i, entry) in entries.iter().enumerate() {
         match member(entry, i, &file.path) {
@@ -33,8 +36,8 @@ pub fn parse(file: &ConfigFile) -> Result<FleetConfig, String> {
     }
     add_fallbacks(&root, file, &mut groups);
     for (name, targets) in groups {
-        let (place, pointer) = (targets[0].place.clone(), targets[0].pointer.clone());
-        let shell = Shell { format: PoolFormat::LiteLlm, path: &file.path, pointer: &pointer };
+        let place = targets[0].place.clone();
+        let shell = Shell { format: PoolFormat::LiteLlm, path: &file.path, pointer: LIST };
         config.routes.push(shell.pool(PoolId::prefixed("litellm", &name), place, Selection::Weighted, targets));
     }
     config.consumers = aliases(&root, file);
@@ -76,7 +79,7 @@ fn member(entry: &Node, index: usize, path: &str) -> Result<(String, RouteTarget
     let order = order.and_then(whole);
     let raw = json!({ "model": model, "weight": weight, "order": order });
     let place = Place::new(path, entry.line);
-    let target = target(kind(model), &format!("/model_list/{index}"), place, raw);
+    let target = target(kind(model), &format!("{LIST}/{index}"), place, raw);
     #[expect(clippy::cast_precision_loss, reason = "weights are small whole numbers")]
     let weight = weight.map(|weight| weight as f64);
     Ok((name, RouteTarget { weight, order, ..target }))
@@ -96,7 +99,12 @@ fn kind(model: &str) -> TargetKind {
 /// weights add up.
 fn join(group: &mut Vec<RouteTarget>, target: RouteTarget) {
     match group.iter_mut().find(|known| known.kind == target.kind && known.order == target.order) {
-        Some(known) => known.weight = Some(known.weight.unwrap_or(1.0) + target.weight.unwrap_or(1.0)),
+        Some(known) => {
+            known.weight = Some(known.weight.unwrap_or(1.0) + target.weight.unwrap_or(1.0));
+            let before = known.raw["deployments"].as_array().cloned().unwrap_or_else(|| vec![known.raw.clone()]);
+            let all: Vec<_> = before.into_iter().chain([target.raw]).collect();
+            known.raw["deployments"] = json!(all);
+        }
         None => group.push(target),
     }
 }

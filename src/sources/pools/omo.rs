@@ -2,16 +2,15 @@
 //! `provider/rest`, a trailing variant word or one in parentheses, no `#`; without a provider the current one is meant, which no
 //! file can tell.
 
+use serde_json::{Map, Value};
+
 use super::jsonc::{Cursor, Document};
 use super::opencode::{ROUTE_PROVIDER, needs_resolving};
 use super::shell::{Shell, target};
 use crate::vocabulary::{
-    ConfigFile, Consumer, ConsumerTarget, FleetConfig, PoolFormat, PoolId, ProviderId, Reject, RouteTarget, TargetKind,
-    TargetRef,
+    ConfigFile, Consumer, ConsumerTarget, FleetConfig, OMO_VARIANTS, PoolFormat, PoolId, ProviderId, Reject,
+    RouteTarget, TargetKind, TargetRef,
 };
-
-/// Words that stand for a variant at the end of a reference.
-const VARIANTS: [&str; 9] = ["low", "medium", "high", "xhigh", "max", "minimal", "none", "auto", "thinking"];
 
 /// Categories that exist without a file; each has a default model and a fallback chain built in.
 pub const BUILT_IN: [&str; 8] =
@@ -79,7 +78,9 @@ impl Entry<'_, '_> {
             return;
         };
         let variant = self.at.get("variant").and_then(|value| value.text().map(str::to_owned));
-        let mut targets: Vec<RouteTarget> = self.target(&primary, variant.clone(), false).into_iter().collect();
+        let first = self.target(&primary, variant.clone(), false);
+        let mut targets: Vec<RouteTarget> =
+            first.into_iter().map(|first| RouteTarget { raw: self.written(), ..first }).collect();
         let is_replaced = targets.is_empty();
         for fallback in self.at.get("fallback_models").iter().flat_map(items) {
             targets.extend(self.target(&fallback, None, true));
@@ -93,6 +94,15 @@ impl Entry<'_, '_> {
             config.problems.push(Reject { place: self.at.place(), reason });
         }
         self.add(targets, variant.as_ref(), config);
+    }
+
+    /// What the entry says of its models.
+    fn written(&self) -> Value {
+        let keys = ["model", "variant", "fallback_models"];
+        keys.into_iter()
+            .filter_map(|key| Some((key.to_owned(), self.at.get(key)?.json())))
+            .collect::<Map<_, _>>()
+            .into()
     }
 
     /// Adds what the entry names.
@@ -193,7 +203,7 @@ fn split_variant(text: &str) -> (&str, Option<&str>) {
     let parenthesised = text.strip_suffix(')').and_then(|text| text.rsplit_once('('));
     let found = parenthesised.or_else(|| text.rsplit_once(' '));
     match found {
-        Some((base, word)) if VARIANTS.contains(&word) => (base.trim_end(), Some(word)),
+        Some((base, word)) if OMO_VARIANTS.contains(&word) => (base.trim_end(), Some(word)),
         _ => (text, None),
     }
 }
