@@ -45,7 +45,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "history",
         ],
     ),
-    ("fetch", &["vocabulary", "settings", "sources", "store"]),
+    // The sums of a database are written as the table that session readers end in.
+    ("fetch", &["vocabulary", "settings", "sources", "rollup", "store"]),
     ("cli", &[]),
     (
         "run",
@@ -106,6 +107,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("polars", &["rollup"]),
     ("polars_io", &["rollup"]),
     ("postcard", &["sources"]),
+    ("postgres", &["fetch"]),
     ("rusqlite", &["sources"]),
     ("serde", &["fetch", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (

@@ -105,7 +105,7 @@ pub fn read(
         stores.sitter = rows;
         stores.sitter_note = Some(note);
     }
-    if let Some(path) = &settings.data.rollup {
+    for path in [&settings.data.rollup, &settings.data.spend_logs].into_iter().flatten() {
         stores.read_rollup(&workspace.join(path), &path.to_string_lossy());
     }
     let joined: BTreeSet<String> = session_pools(cards, &stores.sitter).into_keys().collect();
@@ -126,7 +126,7 @@ impl Stores {
                 let first = broken.first().map(|(row, fault)| format!("{shown}:{row} {fault}"));
                 self.external_remarks
                     .extend(first.map(|first| format!("{} rows not used, the first: {first}", broken.len())));
-                self.external = rows;
+                self.external.extend(rows);
             }
             Err(fault) => self.external_remarks.push(format!("{shown} {fault}")),
         }
