@@ -14,6 +14,7 @@ mod parallel;
 mod pools;
 mod proposals;
 pub mod sessions;
+mod speeds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
