@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Cold, unchanged and 1 % appended readings of one generated tree, beside `cat` and the public readers that are installed.
 #
-#   benches/sessions_peers.sh TREE       a tree of shared/tools/gen_sessions.py --size-mb 1000 --codex-share 0
+#   benches/sessions_peers.sh TREE [BINARY]     a tree of shared/tools/gen_sessions.py --size-mb 1000 --codex-share 0; without a
+#                                               binary target/release/pool-review, which is built
 #
 # Every figure is CPU time (user + system) of the whole process tree, the median of five runs after one warm-up, with its ratio
 # to `cat` in the same run. Peers are compared where they are found on PATH:
@@ -13,8 +14,8 @@
 set -euo pipefail
 tree="$(cd "${1:?a tree of gen_sessions.py}" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-[ -x target/release/pool-review ] || cargo build --release --quiet
-binary="$PWD/target/release/pool-review"
+binary="$(readlink -f "${2:-$PWD/target/release/pool-review}")"
+[ -x "$binary" ] || cargo build --release --quiet
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 exec python3 - "$tree" "$binary" "$work" <<'PYTHON'

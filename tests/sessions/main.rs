@@ -12,5 +12,6 @@ mod index;
 mod rollup;
 mod spend_logs;
 mod support;
+mod traps;
 mod trees;
 mod verb;
