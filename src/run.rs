@@ -2,6 +2,7 @@
 
 mod diff;
 mod init;
+mod proposals;
 mod sessions;
 mod shell;
 mod status;
@@ -94,6 +95,8 @@ pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
+        Verb::Proposals { verb } => proposals::run(cli, verb, around),
+        Verb::StewardKit => Ok(answer(outputs::steward::KIT.to_owned())),
         Verb::Status(args) => status::run(cli, args, around),
         Verb::Diff { before, after, file } => diff::run(cli, file, before, after),
         Verb::Init(args) => init::run(cli, args, around),
@@ -211,6 +214,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
     let store = Store::open_with(&cli.workspace, &settings.reports, &settings.log, steps).map_err(Failure::Failed)?;
     let mut warnings = store.recovered().to_vec();
     warnings.extend(outputs::recover(&store).map_err(Failure::Failed)?);
+    warnings.extend(outputs::steward::take_in(&store, &cli.workspace, now).map_err(Failure::Failed)?);
     let run = clock.run_id();
     let mut rhythm = rhythm(&store).map_err(Failure::Failed)?;
     let is_wall_clock = now == started;

@@ -299,8 +299,19 @@ fn every_module_says_what_it_holds() {
 #[test]
 fn the_schemas_are_schemas() {
     let mut seen = 0;
-    for path in ["diff.v1.json", "proposal.v1.json", "run.v1.json", "status.v1.json"]
-        .map(|name| root().join("instructions/schemas").join(name))
+    for path in [
+        "decision.v1.json",
+        "diff.v1.json",
+        "ledger.v1.json",
+        "proposal.v1.json",
+        "proposals-decided.v1.json",
+        "proposals-list.v1.json",
+        "proposals-patch.v1.json",
+        "proposals-show.v1.json",
+        "run.v1.json",
+        "status.v1.json",
+    ]
+    .map(|name| root().join("instructions/schemas").join(name))
     {
         let schema: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert!(jsonschema::meta::is_valid(&schema), "{}", path.display());

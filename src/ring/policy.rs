@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{CatalogueEntry, resolved::RingMember};
+use super::{CatalogueEntry, RingMember};
 use crate::settings::{Family, NeverRule, PlanMeaning, Settings};
 use crate::vocabulary::{HomeId, ModelId, PoolId, Tier};
 

@@ -7,10 +7,14 @@ mod fleet;
 mod ids;
 mod known;
 mod looks;
+mod market;
+mod note;
+mod own;
 mod place;
 mod prices;
 mod quota;
-mod rows;
+mod routes;
+mod windows;
 
 pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
 pub use digest::{Digest, canonical_json, git_blob, sha256_hex, subtree_digest};
@@ -18,12 +22,13 @@ pub use fleet::{ConfigModel, Layer, LayerState, OverrideAction, PoolFormat, Prov
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use looks::{LookKey, LookMemory};
+pub use market::{CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderList, RetirementRow};
+pub use note::{Reject, SourceNote, SourceState};
+pub use own::{JudgeScore, Outcome, ScorecardRow, SitterEvent, SitterRow, SpeedRow, TaskTokens};
 pub use place::{ConfigFile, Place};
 pub use prices::{Hours, PriceBand, PriceWhen, Prices, RememberedPrice, as_number, next_change, prices_at};
 pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
-pub use rows::{
-    Budget, CatalogueOffer, Consumer, ConsumerTarget, FleetConfig, JudgeScore, ListedEnd, MarketModel, Outcome,
-    PriceRow, ProviderList, QuotaHome, QuotaWindow, Reject, RetirementRow, RouteDef, RouteTarget, ScorecardRow,
-    Selection, SitterEvent, SitterRow, SourceNote, SourceState, SpeedRow, TargetKind, TaskTokens, UnknownKey,
-    WeightDef, WindowStatus,
+pub use routes::{
+    Budget, Consumer, ConsumerTarget, FleetConfig, RouteDef, RouteTarget, Selection, TargetKind, UnknownKey, WeightDef,
 };
+pub use windows::{QuotaHome, QuotaWindow, WindowStatus};

@@ -1,7 +1,7 @@
 //! Pools and categories in a section: open blocks for what moved or needs someone, one folded table for the rest.
 
 use super::section::{Context, Numbers};
-use super::tables::{fold, proposal_link, table};
+use super::tables::{carried_link, fold, proposal_link, table};
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{
     NOTHING, categories as categories_of, counted, head, limit, limit_place, measured, moved, observations,
@@ -44,7 +44,7 @@ pub(super) fn carried(context: Context<'_>) -> Option<String> {
             let finding = head(check);
             let code = finding.map_or_else(String::new, |finding| format!("`{}` ", finding.code));
             let proposal = finding.and_then(|finding| report.proposals.iter().find(|one| answers(one, finding)));
-            let proposal = proposal.map_or(NOTHING.to_owned(), |proposal| proposal_link(context, proposal));
+            let proposal = proposal.map_or(NOTHING.to_owned(), |proposal| carried_link(context, proposal));
             vec![name(pool.id.as_str()), id, verdict, code + &now, measured, limit, n, proposal, since]
         })
     });

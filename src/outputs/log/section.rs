@@ -106,6 +106,7 @@ fn draft(context: Context<'_>, since: Since<'_>) -> String {
     parts.extend(pools::folded(context.report));
     parts.extend(pools::categories(context));
     parts.extend(tables::proposals(context));
+    parts.extend(tables::standings(context));
     parts.extend(tables::unmatched(context.report));
     parts.extend(tables::rejects(context.report));
     parts.push(footer(context));
