@@ -85,17 +85,20 @@ finally:
         with open(path, "r+b") as file:
             file.truncate(sizes[path])
 
-claude = os.path.join(tree, ".claude")
+claude, home = os.path.join(tree, ".claude"), os.path.join(work, "home")
 peers = [
     ("ccusage claude session", "ccusage", ["claude", "session", "--json", "--offline"], {"CLAUDE_CONFIG_DIR": claude}),
     ("ccusage claude daily", "ccusage", ["claude", "daily", "--json", "--offline"], {"CLAUDE_CONFIG_DIR": claude}),
-    ("tokscale", "tokscale", ["models", "--json", "--no-spinner", "-c", "claude", "--home", tree], {"HOME": work}),
-    ("tokenusage", "tu", ["daily", "--json", "--offline", "--no-codex", "--no-antigravity", "--claude-projects-dir", claude + "/projects", "--no-incremental-cache"], {"HOME": work}),
+    ("tokscale", "tokscale", ["models", "--json", "--no-spinner", "-c", "claude", "--home", tree], {"HOME": home}),
+    ("tokenusage", "tu", ["daily", "--json", "--offline", "--no-codex", "--no-antigravity", "--claude-projects-dir", claude + "/projects", "--no-incremental-cache"], {"HOME": home}),
     ("ccstats", "ccstats", ["daily", "--json", "--offline", "--source", "claude"], {"HOME": tree}),
 ]
+def no_cache():
+    shutil.rmtree(home, ignore_errors=True)
+    os.makedirs(home)
 for name, program, args, env in peers:
     if shutil.which(program):
-        show(name, median(lambda: run(offline + [program] + args, **env), runs=3))
+        show(name, median(lambda: run(offline + [program] + args, **env), before=no_cache, runs=3))
     else:
         print(f"{name:28} not installed")
 PYTHON

@@ -201,8 +201,8 @@ impl Fetched {
         let Self { source, target, outcome } = self;
         match outcome {
             Outcome::Fetched { rows, bytes, notes } => {
-                let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
-                format!("{source}: fetched, {rows} rows, {bytes} bytes -> {target}{notes}")
+                let said = format!("{source}: fetched, {rows} rows, {bytes} bytes -> {target}");
+                [vec![said], notes.clone()].concat().join("; ")
             }
             Outcome::Unchanged => format!("{source}: unchanged (304), {target} is current"),
             Outcome::Fresh { hours } => format!("{source}: fresh, {hours:.1} h old, not asked"),

@@ -1,4 +1,4 @@
-//! `LiteLLM`'s spend logs in PostgreSQL: one statement sums them up in the database, and only rows of the session rollup cross
+//! `LiteLLM`'s spend logs in `PostgreSQL`: one statement sums them up in the database, and only rows of the session rollup cross
 //! the wire. Nothing is written there, and no message holds the connection string.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! A real PostgreSQL for the tests of spend logs, on loopback, gone with the test; and a relay that counts what crosses the wire.
+//! A real `PostgreSQL` for the tests of spend logs, on loopback, gone with the test; and a relay that counts what crosses the wire.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -32,7 +32,7 @@ pub(crate) fn free_port() -> u16 {
 }
 
 impl Database {
-    /// A fresh server, or `None` with a word on stderr where PostgreSQL is not installed.
+    /// A fresh server, or `None` with a word on stderr where `PostgreSQL` is not installed.
     #[expect(clippy::print_stderr, reason = "a test says what it skipped")]
     pub(crate) fn start() -> Option<Self> {
         if !script(&["find"]).status.success() {

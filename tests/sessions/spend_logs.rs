@@ -1,4 +1,4 @@
-//! `fetch` of LiteLLM's spend logs from a real PostgreSQL: the rollup of the database is the rollup of the export, and only its
+//! `fetch` of `LiteLLM`'s spend logs from a real `PostgreSQL`: the rollup of the database is the rollup of the export, and only its
 //! rows cross the wire. `POOL_REVIEW_SPEND_ROWS` sets the number of rows; `tests/postgres/million.sh` runs it with 1,000,000.
 
 use std::collections::BTreeMap;

@@ -144,7 +144,7 @@ fn rollup(rows: &[(&str, &str, u64)]) -> String {
     let row = |(source, effort, output): &(&str, &str, u64)| {
         format!("2026-11-27,workhorse,acme,one,{effort},{source},20,20,{output},{output},100,20,2026-11-27T10:00:00Z\n")
     };
-    head.to_owned() + &rows.iter().map(row).collect::<String>()
+    [vec![head.to_owned()], rows.iter().map(row).collect()].concat().concat()
 }
 
 #[test]
