@@ -47,6 +47,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     // The sums of a database are written as the table that session readers end in.
     ("fetch", &["vocabulary", "settings", "sources", "rollup", "store"]),
+    // It stands behind the contract of issue filing, which the outputs define.
+    ("github", &["outputs"]),
     ("cli", &[]),
     (
         "run",
@@ -54,6 +56,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "vocabulary",
             "cli",
             "fetch",
+            "github",
             "settings",
             "schedule",
             "sources",
@@ -71,7 +74,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Crate → the rooms that may name it. One dependency, one room, where the work allows it.
 const CRATES: &[(&str, &[&str])] = &[
-    ("anyhow", &["cli", "main", "outputs", "run", "schedule", "settings", "store"]),
+    ("anyhow", &["cli", "github", "main", "outputs", "run", "schedule", "settings", "store"]),
     (
         "chrono",
         &[
@@ -80,6 +83,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "cli",
             "evidence",
             "fetch",
+            "github",
             "history",
             "main",
             "outputs",
@@ -103,6 +107,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("globset", &["ring", "settings", "sources"]),
     ("jsonc_parser", &["change", "sources"]),
     ("memchr", &["sources"]),
+    ("octocrab", &["github"]),
     ("plotters", &["outputs"]),
     // Rollup tables, and our own evidence files where they are Parquet (0041).
     ("polars", &["rollup", "sources"]),
@@ -110,13 +115,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("postcard", &["sources"]),
     ("postgres", &["fetch"]),
     ("rusqlite", &["sources"]),
-    ("serde", &["fetch", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
+    ("serde", &["fetch", "github", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
         &[
             "change",
             "checks",
             "fetch",
+            "github",
             "history",
             "outputs",
             "review",
@@ -136,6 +142,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sha2", &["sources", "vocabulary"]),
     ("signal_hook", &["main"]),
     ("similar", &["change"]),
+    ("tokio", &["github"]),
     ("ureq", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
     ("zstd", &["sources"]),
@@ -300,9 +307,11 @@ fn every_module_says_what_it_holds() {
 fn the_schemas_are_schemas() {
     let mut seen = 0;
     for path in [
+        "calibration.v1.json",
         "decision.v1.json",
         "diff.v1.json",
         "ledger.v1.json",
+        "plan.v1.json",
         "proposal.v1.json",
         "proposals-decided.v1.json",
         "proposals-list.v1.json",

@@ -19,6 +19,11 @@ const MOST_NAME: usize = 28;
 
 /// The summary of a run. Colour adds nothing that the words do not say.
 pub fn render(report: &Report, colour: bool) -> String {
+    render_with(report, colour, &[])
+}
+
+/// The same with what was done about issues, before the tally.
+pub fn render_with(report: &Report, colour: bool, issues: &[String]) -> String {
     let paint = Paint { colour, width: name_width(report) };
     let mut lines = vec![title(report)];
     lines.extend(frozen(report));
@@ -39,6 +44,10 @@ pub fn render(report: &Report, colour: bool) -> String {
         lines.push(String::new());
     }
     lines.extend(standings(report));
+    if !issues.is_empty() {
+        lines.extend(issues.iter().cloned());
+        lines.push(String::new());
+    }
     lines.extend(super::credit(report));
     lines.extend(tallies(report));
     lines.push(checks(report));

@@ -178,8 +178,8 @@ fn decide(cli: &Cli, about: &AboutArgs, said: &Said<'_>, around: &Surroundings<'
     let (ledger, _) = outputs::read_ledger(&store).map_err(Failure::Failed)?;
     let (is_new, torn) = steward::record(&store, &ledger, desk.now, &fact).map_err(Failure::Failed)?;
     desk.warnings.extend(torn);
-    desk.warnings.extend(steward::restand_file(&store, &known).map_err(Failure::Failed)?);
     let shelf = desk.shelf()?;
+    desk.warnings.extend(steward::restand_file(&store, &shelf.past, &known).map_err(Failure::Failed)?);
     let card = shelf.card(&known).map_err(Failure::Failed)?;
     let answered = Answered { card: &card, fact: &fact, is_new, config };
     Ok(desk.answer(&shelf, || steward::answered(&answered), || steward::answered_json(&answered)))

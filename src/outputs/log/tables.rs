@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::section::Context;
 use crate::history::RunFact;
+use crate::outputs::calibration;
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{self, NOTHING, minute};
 use crate::verdict::{Baseline, PoolReport, Proposal, Report, Standing};
@@ -157,6 +158,31 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     let carried = (!links.is_empty()).then(|| format!("Unchanged: {}", first(links, "; ")));
     let parts: Vec<String> = table.into_iter().chain(carried).collect();
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
+}
+
+/// What became of issues; the lines are Markdown already.
+pub(super) fn issues(lines: &[String]) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    (!lines.is_empty()).then(|| format!("### Issues\n\n{}", lines.join("\n")))
+}
+
+/// How the reviewer's own claims came true, and the landed changes that are being measured or whose measurement ended now. Where
+/// nothing moved and nothing was ever measured, a few words.
+pub(super) fn calibration(report: &Report) -> Vec<String> {
+    let numbers = &report.calibration;
+    if is_still(report) && !numbers.has_history() {
+        return vec![format!("Calibration: n 0; new claims at {:.3}.", numbers.propose_bar)];
+    }
+    let bounds =
+        calibration::bounds_line(numbers).map_or_else(String::new, |said| format!(" Aligned verdicts: {said}."));
+    let mut parts = vec![format!("Calibration of our own claims: {}.{bounds}", calibration::line(numbers))];
+    let rows: Vec<_> =
+        calibration::current(numbers).map(|change| calibration::cells(change, Place::Markdown)).collect();
+    if !rows.is_empty() {
+        let rule = "|:--|:--|:--|--:|--:|--:|:--|:--|";
+        parts.push(format!("### Landed changes, measured\n\n{}", table(&calibration::HEADS, rule, rows)));
+    }
+    parts
 }
 
 /// What stewards decided, what landed and what ended, one line each.
