@@ -144,7 +144,8 @@ pub struct FetchArgs {
     /// The instruction file: settings and policy
     #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
     pub instructions: PathBuf,
-    /// Only these sources: market, catalogues, retirements, openrouter, prices, `retirement_list`, `provider_catalogue`
+    /// Only these sources: market, catalogues, retirements, openrouter, prices, `retirement_list`, `provider_catalogue`,
+    /// `spend_logs`
     #[arg(value_name = "SOURCE")]
     pub sources: Vec<String>,
     /// Ask even for bodies that are fresh

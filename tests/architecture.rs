@@ -45,7 +45,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "history",
         ],
     ),
-    ("fetch", &["vocabulary", "settings", "sources", "store"]),
+    // The sums of a database are written as the table that session readers end in.
+    ("fetch", &["vocabulary", "settings", "sources", "rollup", "store"]),
     // It stands behind the contract of issue filing, which the outputs define.
     ("github", &["outputs"]),
     ("cli", &[]),
@@ -110,9 +111,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("memchr", &["sources"]),
     ("octocrab", &["github"]),
     ("plotters", &["outputs"]),
-    ("polars", &["rollup"]),
-    ("polars_io", &["rollup"]),
+    // Rollup tables, and our own evidence files where they are Parquet (0041).
+    ("polars", &["rollup", "sources"]),
+    ("polars_io", &["rollup", "sources"]),
     ("postcard", &["sources"]),
+    ("postgres", &["fetch"]),
     ("rusqlite", &["sources"]),
     ("serde", &["fetch", "github", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
@@ -133,6 +136,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "vocabulary",
         ],
     ),
+    ("rustix", &["sources"]),
     ("rust_decimal", &["evidence", "sources", "vocabulary"]),
     ("serde_json_canonicalizer", &["vocabulary"]),
     ("serde_saphyr", &["settings"]),

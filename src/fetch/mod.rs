@@ -1,4 +1,4 @@
-//! Brings each configured body of market and catalogues into the data folder. The only room beside issue filing that opens a
+//! Brings each configured body of market and catalogues, and the rollup of a database, into the data folder. The only room beside issue filing that opens a
 //! socket; it writes the bodies of the settings and their sidecars, nothing else. A source that fails leaves its last good body.
 
 mod http;
@@ -6,6 +6,7 @@ mod keep;
 mod pages;
 mod plan;
 mod proxy;
+mod spend;
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,11 +14,12 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use crate::settings::Settings;
-use crate::sources::market::count_rows;
-use http::{Client, Trouble};
+use crate::rollup::write_csv;
+use crate::settings::{Auth, Settings};
+use crate::sources::market::{BodyKind, count_rows};
+use http::{Answer, Client, Trouble};
 use keep::{Kept, Sidecar};
-pub use plan::{Job, plan};
+pub use plan::{Job, JobKind, plan};
 pub use proxy::proxy_for;
 
 /// What fetching needs of the world outside.
@@ -41,6 +43,8 @@ pub enum Outcome {
         rows: u64,
         /// Bytes written.
         bytes: usize,
+        /// What else to say, one sentence each.
+        notes: Vec<String>,
     },
     /// The server says that the body is unchanged.
     Unchanged,
@@ -110,22 +114,61 @@ impl Run<'_> {
         {
             return Outcome::Fresh { hours };
         }
-        match self.bring(&path, kept.as_ref(), now) {
+        let brought = self.key().and_then(|key| match self.job.kind {
+            JobKind::Body(kind) => self.bring(kind, key, &path, kept.as_ref(), now),
+            JobKind::SpendLogs => self.sum_up(key, &path, kept.as_ref(), now),
+        });
+        match brought {
             Ok(outcome) => outcome,
             Err(reason) => Outcome::Failed { reason, left: kept.and_then(|kept| kept.sidecar.fetched_at) },
         }
     }
 
+    /// The key of the job, and how it is sent.
+    fn key(&self) -> Result<Option<(Auth, String)>, String> {
+        let Some((name, auth)) = &self.job.key else { return Ok(None) };
+        match (self.around.variable)(name).filter(|key| !key.trim().is_empty()) {
+            Some(key) => Ok(Some((*auth, key))),
+            None if self.job.kind == JobKind::SpendLogs => {
+                Err(format!("the variable {name} holds no connection string"))
+            }
+            None if self.job.needs_key => Err(format!("the variable {name} holds no key")),
+            None => Ok(None),
+        }
+    }
+
+    /// Sums the spend logs up in their database and puts the rollup in its place. A database that has lost every call is not
+    /// believed.
+    fn sum_up(
+        &self,
+        key: Option<(Auth, String)>,
+        path: &Path,
+        kept: Option<&Kept>,
+        now: DateTime<Utc>,
+    ) -> Result<Outcome, String> {
+        let (_, connection) = key.expect("a job of spend logs needs its key");
+        let spend = &self.settings.addresses.spend_logs;
+        let spend::Summed { rows, notes } = spend::sum_up(&connection, spend, now)?;
+        let had_rows = kept.and_then(|kept| kept.sidecar.rows).is_some_and(|rows| rows > 0);
+        if rows.is_empty() && had_rows && !self.accept_fewer {
+            let days = spend.days;
+            return Err(format!("not accepted: no call in the last {days} days (--accept-fewer takes it)"));
+        }
+        let (count, body) = (rows.len() as u64, write_csv(&rows, now).into_bytes());
+        let answer = Answer { body, ..Answer::default() };
+        keep::write(path, &answer.body, &Sidecar::of(&answer, now, count, Some(count)))?;
+        Ok(Outcome::Fetched { rows: count, bytes: answer.body.len(), notes })
+    }
+
     /// Asks for the body, checks it and puts it in its place.
-    fn bring(&self, path: &Path, kept: Option<&Kept>, now: DateTime<Utc>) -> Result<Outcome, String> {
-        let key = match &self.job.key {
-            Some((name, auth)) => match (self.around.variable)(name).filter(|key| !key.trim().is_empty()) {
-                Some(key) => Some((*auth, key)),
-                None if self.job.needs_key => return Err(format!("the variable {name} holds no key")),
-                None => None,
-            },
-            None => None,
-        };
+    fn bring(
+        &self,
+        kind: BodyKind,
+        key: Option<(Auth, String)>,
+        path: &Path,
+        kept: Option<&Kept>,
+        now: DateTime<Utc>,
+    ) -> Result<Outcome, String> {
         let client = Client::new(&self.settings.fetch, self.job, key, self.around)?;
         let validators = kept.filter(|_| !self.job.pages.is_paged()).map(|kept| &kept.sidecar);
         let answer = match pages::get(&client, self.job, &self.settings.fetch, validators) {
@@ -137,8 +180,7 @@ impl Run<'_> {
             }
             Err(trouble) => return Err(trouble.reason()),
         };
-        let rows =
-            count_rows(self.job.kind, answer.body.clone()).map_err(|reason| format!("not accepted: {reason}"))?;
+        let rows = count_rows(kind, answer.body.clone()).map_err(|reason| format!("not accepted: {reason}"))?;
         let most = kept.and_then(|kept| kept.sidecar.high_water.or(kept.sidecar.rows)).unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^53")]
         let is_short = (rows as f64) < self.settings.market.coverage * most as f64;
@@ -151,7 +193,7 @@ impl Run<'_> {
         let high_water = if is_taken_on_purpose { rows } else { rows.max(most) };
         let sidecar = Sidecar::of(&answer, now, rows, (high_water, is_taken_on_purpose || was_taken));
         keep::write(path, &answer.body, &sidecar)?;
-        Ok(Outcome::Fetched { rows, bytes: answer.body.len() })
+        Ok(Outcome::Fetched { rows, bytes: answer.body.len(), notes: Vec::new() })
     }
 }
 
@@ -160,7 +202,10 @@ impl Fetched {
     pub fn line(&self) -> String {
         let Self { source, target, outcome } = self;
         match outcome {
-            Outcome::Fetched { rows, bytes } => format!("{source}: fetched, {rows} rows, {bytes} bytes -> {target}"),
+            Outcome::Fetched { rows, bytes, notes } => {
+                let said = format!("{source}: fetched, {rows} rows, {bytes} bytes -> {target}");
+                [vec![said], notes.clone()].concat().join("; ")
+            }
             Outcome::Unchanged => format!("{source}: unchanged (304), {target} is current"),
             Outcome::Fresh { hours } => format!("{source}: fresh, {hours:.1} h old, not asked"),
             Outcome::Failed { reason, left: Some(at) } => {
@@ -173,7 +218,12 @@ impl Fetched {
     /// As JSON.
     pub fn json(&self) -> Value {
         let (state, detail) = match &self.outcome {
-            Outcome::Fetched { rows, bytes } => ("fetched", json!({ "rows": rows, "bytes": bytes })),
+            Outcome::Fetched { rows, bytes, notes } if notes.is_empty() => {
+                ("fetched", json!({ "rows": rows, "bytes": bytes }))
+            }
+            Outcome::Fetched { rows, bytes, notes } => {
+                ("fetched", json!({ "rows": rows, "bytes": bytes, "notes": notes }))
+            }
             Outcome::Unchanged => ("unchanged", json!({})),
             Outcome::Fresh { hours } => ("fresh", json!({ "hours": hours })),
             Outcome::Failed { reason, left } => ("failed", json!({ "reason": reason, "left": left })),

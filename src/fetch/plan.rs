@@ -25,14 +25,23 @@ impl Pages {
     }
 }
 
+/// What a job brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobKind {
+    /// A body, asked for over HTTP.
+    Body(BodyKind),
+    /// Spend logs, summed up in their database.
+    SpendLogs,
+}
+
 /// One body to fetch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     /// The source.
     pub source: String,
-    /// What the body must be.
-    pub kind: BodyKind,
-    /// Where it comes from.
+    /// What is brought.
+    pub kind: JobKind,
+    /// Where it comes from; empty of a database, whose address is its key.
     pub url: String,
     /// Where it goes, relative to the workspace.
     pub target: PathBuf,
@@ -56,7 +65,7 @@ impl Job {
     fn plain(source: &str, kind: BodyKind, url: &str, target: &Path) -> Self {
         Self {
             source: source.to_owned(),
-            kind,
+            kind: JobKind::Body(kind),
             url: url.to_owned(),
             target: target.to_path_buf(),
             key: None,
@@ -96,10 +105,20 @@ pub fn plan(settings: &Settings, only: &[String]) -> Vec<Job> {
         .connections
         .iter()
         .filter_map(|(provider, connection)| Some(list(provider, connection, data.provider_catalogue.as_ref()?)));
+    let spend_logs = data.spend_logs.as_ref().map(|path| Job {
+        source: "spend_logs".to_owned(),
+        kind: JobKind::SpendLogs,
+        url: String::new(),
+        target: path.clone(),
+        key: Some((from.spend_logs.variable.clone(), Auth::Bearer)),
+        needs_key: true,
+        headers: Vec::new(),
+        pages: Pages::One,
+    });
     let is_wanted = |job: &Job| {
         only.is_empty() || only.iter().any(|name| *name == job.source || job.source.starts_with(&format!("{name}:")))
     };
-    jobs.into_iter().flatten().chain(lists).filter(is_wanted).collect()
+    jobs.into_iter().flatten().chain(lists).chain(spend_logs).filter(is_wanted).collect()
 }
 
 /// The one file of a snapshot: the path itself if it is a JSON file, else the whole snapshot in that folder.

@@ -21,6 +21,7 @@ mod remarks;
 mod results;
 pub mod sessions;
 mod spans;
+mod speeds;
 mod told;
 mod verify;
 

@@ -8,20 +8,23 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::gather::Gathered;
 use super::pools;
+use super::speeds::speeds;
 use crate::evidence::calls::{Holder, Pools, Way, ways};
 use crate::identity::Identity;
 use crate::ring::Catalogue;
 use crate::rollup::{
-    MIN_TIMED, Part, Priced, Rate, RollupRow, better_kept, first_token_s, merge, of_calls, read_file, with_kept,
-    with_sitter,
+    Part, Priced, RollupKey, RollupRow, better_kept, merge, of_calls, read_file, with_kept, with_sitter,
 };
-use crate::settings::{SessionStore, Settings, TaskClassRule, glob};
+use crate::settings::{Home, SessionStore, Settings, TaskClassRule, glob};
 use crate::sources::babysitter;
 use crate::sources::sessions::{self, ClassRule, StoreScan, StoreSpec};
 use crate::vocabulary::{
-    CallRow, CallSums, Effort, HomeId, ModelId, Outcome, Place, PoolId, Prices, ProviderId, ScorecardRow, SitterEvent,
-    SitterRow, SourceId, SourceNote, SourceState, SpeedRow, StoreKind, sha256_hex,
+    CallKey, CallRow, HomeId, ModelId, Outcome, Prices, ProviderId, ScorecardRow, SitterEvent, SitterRow, SourceId,
+    SourceNote, SourceState, SpeedRow, StatedPool, StoreKind, sha256_hex,
 };
+
+/// The word of rows whose effort nobody recorded.
+pub(super) const UNRECORDED: &str = "unrecorded";
 
 /// Called now and then with the store's name, bytes done and bytes in all.
 pub type Progress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);
@@ -43,11 +46,7 @@ pub struct Stores {
 
 /// The stores of the settings, ready to read.
 pub fn specs(workspace: &Path, settings: &Settings) -> Vec<StoreSpec> {
-    let homes: BTreeMap<String, String> = settings
-        .homes
-        .iter()
-        .flat_map(|(home, facts)| facts.providers.iter().map(move |provider| (provider.to_string(), home.to_string())))
-        .collect();
+    let homes = homes(settings);
     let rule = |rule: &TaskClassRule| ClassRule {
         folder: rule.folder.as_deref().and_then(|pattern| glob(pattern).ok()),
         agent: rule.agent.as_deref().and_then(|pattern| glob(pattern).ok()),
@@ -67,6 +66,15 @@ pub fn specs(workspace: &Path, settings: &Settings) -> Vec<StoreSpec> {
         }
     };
     settings.data.session_stores.iter().map(spec).collect()
+}
+
+/// Provider → home.
+fn homes(settings: &Settings) -> BTreeMap<String, String> {
+    let of_home = |(home, facts): (&HomeId, &Home)| {
+        let home = home.to_string();
+        facts.providers.iter().map(|provider| (provider.to_string(), home.clone())).collect::<Vec<_>>()
+    };
+    settings.homes.iter().flat_map(of_home).collect()
 }
 
 /// The name of a store's index in the cache.
@@ -105,8 +113,12 @@ pub fn read(
         stores.sitter = rows;
         stores.sitter_note = Some(note);
     }
-    if let Some(path) = &settings.data.rollup {
+    for path in [&settings.data.rollup, &settings.data.spend_logs].into_iter().flatten() {
         stores.read_rollup(&workspace.join(path), &path.to_string_lossy());
+    }
+    let homes = homes(settings);
+    for row in stores.external.iter_mut().filter(|row| row.key.home.is_empty()) {
+        row.key.home = homes.get(&row.key.provider).cloned().unwrap_or_default();
     }
     let joined: BTreeSet<String> = session_pools(cards, &stores.sitter).into_keys().collect();
     stores.scans = read_stores(&specs(workspace, settings), &joined, index, progress);
@@ -126,7 +138,7 @@ impl Stores {
                 let first = broken.first().map(|(row, fault)| format!("{shown}:{row} {fault}"));
                 self.external_remarks
                     .extend(first.map(|first| format!("{} rows not used, the first: {first}", broken.len())));
-                self.external = rows;
+                self.external.extend(rows);
             }
             Err(fault) => self.external_remarks.push(format!("{shown} {fault}")),
         }
@@ -240,6 +252,11 @@ impl<'a> Ingredients<'a> {
                 *all.entry(way).or_default() += count;
             }
         }
+        for row in &self.stores.external {
+            let (row, way) = settled(row, &pools);
+            *all.entry(way).or_default() += row.usage.responses;
+            parts.push(Part { row, calls: None });
+        }
         let mut remarks = self.stores.remarks();
         let fresh: Vec<RollupRow> = parts.iter().map(|part| part.row.clone()).collect();
         let better: BTreeSet<_> = better_kept(&fresh, &self.kept).into_iter().collect();
@@ -248,7 +265,6 @@ impl<'a> Ingredients<'a> {
         let kept = self.kept.iter().filter(|row| better.contains(&(row.key.day, row.key.source.clone())));
         parts.extend(kept.map(|row| Part { row: row.clone(), calls: None }));
         parts.extend(self.attempts().into_iter().map(|row| Part { row, calls: None }));
-        parts.extend(self.stores.external.iter().map(|row| Part { row: row.clone(), calls: None }));
         remarks.extend(
             (!unpriced.is_empty())
                 .then(|| format!("no price for {}", unpriced.into_iter().collect::<Vec<_>>().join(", "))),
@@ -262,6 +278,27 @@ impl<'a> Ingredients<'a> {
         let mature = Duration::try_seconds((self.mature_hours * 3600.0) as i64).unwrap_or_default();
         with_sitter(self.cards, &self.stores.sitter, self.now - mature)
     }
+}
+
+/// A row of another engine with its pool: the one it states, as a gateway names it, else the only one that holds the member.
+fn settled(row: &RollupRow, pools: &Pools<'_>) -> (RollupRow, Way) {
+    let RollupKey { pool, provider, model, effort, .. } = row.key.clone();
+    let key = CallKey {
+        source: StoreKind::Litellm,
+        day: Some(row.key.day),
+        session: String::new(),
+        stated: if pool.is_empty() { StatedPool::Nothing } else { StatedPool::Session(pool) },
+        provider,
+        model,
+        effort: Some(effort).filter(|effort| effort != UNRECORDED),
+        is_fast: row.key.mode == "fast",
+        home: row.key.home.clone(),
+        task_class: row.key.task_class.clone(),
+        kinds: 0,
+    };
+    let (pool, way) = pools.of(&key);
+    let key = RollupKey { pool: pool.unwrap_or_default(), ..row.key.clone() };
+    (RollupRow { key, ..row.clone() }, way)
 }
 
 /// What session evidence adds to a review: measured speeds, and failures of sessions that were ended without a scorecard.
@@ -284,7 +321,7 @@ pub fn join(
         mature_hours: settings.thresholds.rows.mature_hours,
     };
     let table = ingredients.table();
-    let speeds = speeds(&table.parts, settings, now);
+    let (speeds, summed) = speeds(&table.parts, settings, now);
     let is_of_store = |row: &RollupRow| StoreKind::ALL.iter().any(|kind| kind.as_str() == row.key.source);
     let fresh = table.parts.iter().map(|part| part.row.clone()).filter(is_of_store);
     let days = with_kept(merge(fresh), kept);
@@ -293,53 +330,13 @@ pub fn join(
         let ways: Vec<String> = table.ways.iter().map(|(way, count)| format!("{} {count}", way.as_str())).collect();
         format!("pools of responses found by: {}", ways.join(", "))
     }));
+    remarks.extend((summed > 0).then(|| format!("{summed} speeds stand on rollup rows alone: they have no interval")));
     add_speeds(gathered, speeds, settings, now);
     add_kills(gathered, &stores.sitter);
     if let Some(note) = gathered.notes.iter_mut().find(|note| note.source == SourceId::Sessions) {
         note.remarks.extend(remarks);
     }
     days
-}
-
-/// Measured speeds of the calls, one row per pool, member and class.
-fn speeds(parts: &[Part<'_>], settings: &Settings, now: DateTime<Utc>) -> Vec<SpeedRow> {
-    #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
-    let oldest = Duration::try_days(settings.thresholds.rows.max_age_days as i64).map(|span| (now - span).date_naive());
-    let mut members: BTreeMap<[&str; 7], (CallSums, DateTime<Utc>)> = BTreeMap::new();
-    for part in parts {
-        let (Some(calls), key) = (part.calls, &part.row.key) else { continue };
-        if key.mode != "standard" || calls.timed.is_empty() || oldest.is_some_and(|oldest| key.day < oldest) {
-            continue;
-        }
-        let member = [&key.source, &key.pool, &key.provider, &key.model, &key.effort, &key.home, &key.task_class];
-        let (sums, last) =
-            members.entry(member.map(String::as_str)).or_insert_with(|| (CallSums::default(), part.row.last_at));
-        sums.add(calls);
-        *last = (*last).max(part.row.last_at);
-    }
-    members.into_iter().filter_map(|(member, (sums, last))| speed(member, &sums, last)).collect()
-}
-
-/// One measured speed, if it stands on enough responses.
-fn speed(member: [&str; 7], sums: &CallSums, last: DateTime<Utc>) -> Option<SpeedRow> {
-    let [source, pool, provider, model, effort, home, class] = member;
-    let rate = Rate::of(&sums.timed).filter(|rate| rate.n >= MIN_TIMED)?;
-    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    Some(SpeedRow {
-        measured_at: last,
-        provider: ProviderId::new(provider),
-        model: model.to_owned(),
-        effort: (effort != "unrecorded").then(|| Effort::new(effort.to_lowercase())),
-        home: text(home).map(HomeId::new),
-        pool: text(pool).map(PoolId::new),
-        task_class: Some(class.to_owned()).filter(|class| class != "unclassified"),
-        n: rate.n as u64,
-        output_tps: Some(rate.tps),
-        output_tps_90: rate.tps_90,
-        first_answer_s: first_token_s(sums),
-        task_s: None,
-        place: Place::new(format!("{source} store"), 1),
-    })
 }
 
 /// Adds measured speeds. Where our sessions know a member, the speeds file is not asked (reference sessions §7.7).

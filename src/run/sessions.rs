@@ -42,7 +42,8 @@ pub(super) fn add_to_review(
     progress: Progress<'_>,
 ) -> (Vec<RollupRow>, Vec<String>) {
     let data = &settings.data;
-    if data.session_stores.is_empty() && data.babysitter.is_none() && data.rollup.is_none() {
+    if data.session_stores.is_empty() && data.babysitter.is_none() && data.rollup.is_none() && data.spend_logs.is_none()
+    {
         return (Vec::new(), Vec::new());
     }
     let cache = Cache::at(workspace, &settings.cache);

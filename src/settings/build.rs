@@ -13,7 +13,7 @@ use super::written::Written;
 use super::yaml::Fault;
 use super::{
     Addresses, Auth, Billing, ConfigPaths, Connection, DataPaths, Family, Fetch, Home, Issues, Market, MaxAges,
-    NeverRule, PlanMeaning, Policy, PoolRule, SessionStore, Settings, TaskClassRule, Thresholds, TierRule,
+    NeverRule, PlanMeaning, Policy, PoolRule, SessionStore, Settings, SpendLogs, TaskClassRule, Thresholds, TierRule,
     TierSettings, glob, rules,
 };
 
@@ -98,6 +98,7 @@ fn data(group: &Reader) -> Result<DataPaths, Fault> {
         quotas: path("quotas"),
         babysitter: path("babysitter"),
         rollup: path("rollup"),
+        spend_logs: path("spend_logs"),
         session_stores: group.items("session_stores").iter().map(session_store).collect::<Result<_, _>>()?,
         task_classes: group.items("task_classes").iter().map(task_class).collect::<Result<_, _>>()?,
     })
@@ -129,7 +130,7 @@ fn task_class(group: &Reader) -> Result<TaskClassRule, Fault> {
 
 /// Where `fetch` gets its bodies.
 fn addresses(group: &Reader) -> Addresses {
-    let urls = group.group("urls");
+    let (urls, spend) = (group.group("urls"), group.group("spend_logs"));
     Addresses {
         market_key: group.text("market_key").to_owned(),
         market: urls.text("market").to_owned(),
@@ -138,6 +139,12 @@ fn addresses(group: &Reader) -> Addresses {
         openrouter: urls.text("openrouter").to_owned(),
         prices: urls.text("prices").to_owned(),
         retirement_list: urls.optional_text("retirement_list").map(str::to_owned),
+        spend_logs: SpendLogs {
+            variable: spend.text("variable").to_owned(),
+            table: spend.text("table").to_owned(),
+            days: spend.whole("days"),
+            timeout_s: spend.number("timeout_s"),
+        },
     }
 }
 

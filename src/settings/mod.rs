@@ -137,6 +137,8 @@ pub struct DataPaths {
     pub babysitter: Option<PathBuf>,
     /// Session rollup made by another engine.
     pub rollup: Option<PathBuf>,
+    /// Rollup of `LiteLLM`'s spend logs, as `fetch` writes it.
+    pub spend_logs: Option<PathBuf>,
     /// Session stores.
     pub session_stores: Vec<SessionStore>,
     /// Which calls are of which task class, in order.
@@ -170,7 +172,7 @@ pub struct TaskClassRule {
 }
 
 /// Where `fetch` gets its bodies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Addresses {
     /// Environment variable with the key of Artificial Analysis.
     pub market_key: String,
@@ -186,6 +188,21 @@ pub struct Addresses {
     pub prices: String,
     /// Retirement list; `None`: placed by hand.
     pub retirement_list: Option<String>,
+    /// The database of spend logs.
+    pub spend_logs: SpendLogs,
+}
+
+/// Where `LiteLLM`'s spend logs are summed up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpendLogs {
+    /// Environment variable with the connection string.
+    pub variable: String,
+    /// The table, after its schema and a dot where one is named.
+    pub table: String,
+    /// Days back.
+    pub days: u32,
+    /// Longest time of the statement, seconds.
+    pub timeout_s: f64,
 }
 
 /// How a key is sent.

@@ -84,6 +84,7 @@ const PLACES: &[Key] = rows! {
     "data.sessions", Kind::Path, "none", Now, "scorecards CSV";
     "data.babysitter", Kind::Path, "none", Now, "babysitter log: stalls, kills and restarts of sessions";
     "data.rollup", Kind::Path, "none", Now, "session rollup made by another engine: CSV or Parquet";
+    "data.spend_logs", Kind::Path, "none", Now, "rollup of LiteLLM's spend logs: a CSV file that `fetch` writes from the database";
     "data.session_stores[].kind", STORE, "required", Now, "what wrote the session store";
     "data.session_stores[].path", Kind::Path, "required", Now, "its folder, database or export; read, never written";
     "data.session_stores[].provider", Kind::Text, "none", Now, "provider of calls that state none; `anthropic` for claude-code";
@@ -143,6 +144,10 @@ const CONNECTIONS: &[Key] = rows! {
     "fetch.urls.openrouter", Kind::Url, "https://openrouter.ai/api/v1/models", Now, "where the body of `data.openrouter` comes from";
     "fetch.urls.prices", Kind::Url, "https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json", Now, "where the body of `data.prices` comes from";
     "fetch.urls.retirement_list", Kind::Url, "none", Now, "where the body of `data.retirement_list` comes from; without it the file is placed by hand";
+    "fetch.spend_logs.variable", Kind::EnvName, "LITELLM_DATABASE_URL", Now, "environment variable with the connection string of LiteLLM's PostgreSQL";
+    "fetch.spend_logs.table", Kind::Text, "LiteLLM_SpendLogs", Now, "its table of spend logs, `schema.table` where it lies outside the search path";
+    "fetch.spend_logs.days", Kind::Whole(1), "90", Now, "how many days back the spend logs are summed up";
+    "fetch.spend_logs.timeout_s", Kind::Above0, "300", Now, "longest time the summing up may take in the database, seconds";
     "connections.<id>.base_url", Kind::Url, "required", Now, "OpenAI-compatible endpoint; `/models` below it is fetched as the own list of the provider `<id>`";
     "connections.<id>.key", Kind::EnvName, "none", Now, "environment variable with its key; without it the list is asked for without one";
     "connections.<id>.auth", AUTH, "bearer", Now, "how the key is sent: `Authorization: Bearer`, or a header of that name";

@@ -213,6 +213,7 @@ fn inputs(settings: &Settings) -> Vec<(&'static str, &Path)> {
         ("data.quotas", &data.quotas),
         ("data.babysitter", &data.babysitter),
         ("data.rollup", &data.rollup),
+        ("data.spend_logs", &data.spend_logs),
     ];
     paths.extend(optional.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?))));
     paths.extend(data.session_stores.iter().map(|store| ("data.session_stores", store.path.as_path())));

@@ -6,9 +6,12 @@
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
+mod database;
 mod faults;
 mod index;
 mod rollup;
+mod spend_logs;
 mod support;
+mod traps;
 mod trees;
 mod verb;

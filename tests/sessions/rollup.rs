@@ -247,3 +247,50 @@ fn rollups_add() {
 fn decimal(rate: Option<f64>) -> Option<rust_decimal::Decimal> {
     rate.map(|rate| rate.to_string().parse().unwrap())
 }
+
+#[test]
+fn scorecards_in_parquet_are_those_of_the_csv_file() {
+    use polars::prelude::{Column as PolarsColumn, DataFrame};
+    let folder = crate::support::fresh("parquet-cards");
+    let csv = "task_id,attempt,finished_at,pool,provider,model,outcome,basis,duration_s,cost_usd,note\n\
+               t1,1,2026-11-20T10:00:00Z,p,acme,one,success,check,61.5,0.25,x\n\
+               t1,2,2026-11-21T10:00:00Z,p,acme,one,failure,merge,,,\n\
+               t2,1,2026-11-21T11:00:00Z,p,acme,one,nonsense,merge,,,\n";
+    std::fs::write(folder.join("cards.csv"), csv).unwrap();
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let columns = csv.lines().next().unwrap().split(',').enumerate().map(|(at, name)| {
+        let cells = || rows.iter().map(|row| Some(row[at]).filter(|cell| !cell.is_empty()));
+        match name {
+            "attempt" => {
+                PolarsColumn::new(name.into(), cells().map(|cell| cell.unwrap().parse().unwrap()).collect::<Vec<i32>>())
+            }
+            "duration_s" | "cost_usd" => PolarsColumn::new(
+                name.into(),
+                cells().map(|cell| cell.map(|cell| cell.parse().unwrap())).collect::<Vec<Option<f64>>>(),
+            ),
+            _ => PolarsColumn::new(name.into(), cells().collect::<Vec<Option<&str>>>()),
+        }
+    });
+    let mut frame = DataFrame::new(rows.len(), columns.collect()).unwrap();
+    let mut bytes = Vec::new();
+    polars_io::parquet::write::ParquetWriter::new(&mut bytes).finish(&mut frame).unwrap();
+    std::fs::write(folder.join("cards.parquet"), &bytes).unwrap();
+    let read = |name: &str| {
+        let (mut cards, note) = scorecards::read(&folder.join(name), name, now());
+        for card in &mut cards {
+            card.place = pool_review::vocabulary::Place::new("x", 1);
+        }
+        (cards, note)
+    };
+    let ((from_csv, _), (from_parquet, note)) = (read("cards.csv"), read("cards.parquet"));
+    assert_eq!(from_parquet, from_csv);
+    assert_eq!((note.used, note.rejected, note.rejects[0].place.to_string().as_str()), (2, 1, "cards.parquet:3"));
+    assert!(note.remarks.iter().any(|remark| remark.contains("unknown column \"note\"")), "{:?}", note.remarks);
+    std::fs::write(folder.join("cards.parquet"), &bytes[..bytes.len() - 20]).unwrap();
+    let (cards, note) = read("cards.parquet");
+    assert!(
+        cards.is_empty() && format!("{:?}", note.state).contains("cards.parquet is no readable Parquet"),
+        "{:?}",
+        note.state
+    );
+}

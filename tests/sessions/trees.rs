@@ -39,3 +39,12 @@ fn a_tree_of_100_mb_equals_its_truth() {
     compare(&tree);
     std::fs::remove_dir_all(tree).unwrap();
 }
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a test says what it skipped")]
+fn the_tree_that_the_environment_names_equals_its_truth() {
+    match std::env::var_os("POOL_REVIEW_TREE") {
+        Some(tree) => compare(Path::new(&tree)),
+        None => eprintln!("skipped: POOL_REVIEW_TREE names no tree; benches/sessions_peers.sh does"),
+    }
+}

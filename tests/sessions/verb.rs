@@ -137,3 +137,57 @@ fn a_review_uses_the_stores_keeps_their_days_and_changes_no_store() {
         .collect();
     assert_eq!(days, [("2026-10-20".to_owned(), 100), ("2026-11-20".to_owned(), 120)], "one file gone, its day kept");
 }
+
+/// A rollup of one model on one day: source, effort and output of twenty timed responses in 100 s.
+fn rollup(rows: &[(&str, &str, u64)]) -> String {
+    let head = "day,pool,provider,model,effort,source,attempts,responses,output_tokens,speed_output_tokens,busy_s,n_speed,last_at\n";
+    let row = |(source, effort, output): &(&str, &str, u64)| {
+        format!("2026-11-27,workhorse,acme,one,{effort},{source},20,20,{output},{output},100,20,2026-11-27T10:00:00Z\n")
+    };
+    [vec![head.to_owned()], rows.iter().map(row).collect()].concat().concat()
+}
+
+#[test]
+fn a_rollup_of_another_engine_gives_speeds_to_a_review_and_counts_once_however_often_it_is_read() {
+    let folder = fresh("verb-rollup");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for part in ["data", "instructions"] {
+        copy(&root.join(part), &folder.join(part));
+    }
+    let file = folder.join("instructions/pool-composition-review.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let inputs = "data:\n  rollup: data/warehouse.csv\n  spend_logs: data/spend.csv\n";
+    std::fs::write(&file, text.replacen("data:\n", inputs, 1)).unwrap();
+    std::fs::write(folder.join("data/warehouse.csv"), rollup(&[("codex", "high", 4000), ("warehouse", "high", 1000)]))
+        .unwrap();
+    std::fs::write(folder.join("data/spend.csv"), rollup(&[("litellm", "unrecorded", 2000)])).unwrap();
+    let said = |run: &Output| {
+        assert!(matches!(run.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&run.stderr));
+        let report: Value = serde_json::from_slice(&run.stdout).unwrap();
+        report["sources"].to_string()
+    };
+    let first = said(&self::run(&folder, &["review", "--format", "json"]));
+    assert!(
+        first.contains("data/warehouse.csv: 2 rollup rows") && first.contains("data/spend.csv: 1 rollup rows"),
+        "{first}"
+    );
+    assert!(
+        first.contains("1 speeds stand on rollup rows alone: they have no interval"),
+        "the first source speaks: {first}"
+    );
+    assert!(first.contains("1 speeds measured in session stores"), "{first}");
+    assert_eq!(
+        said(&self::run(&folder, &["review", "--format", "json"])),
+        first,
+        "kept days are not added to themselves"
+    );
+    let table = self::run(&folder, &["sessions", "--by", "day", "--format", "json"]);
+    let output = |source: &str| {
+        let of_source = |row: &&Value| row["source"] == source && row["day"] == "2026-11-27";
+        rows(&table).iter().filter(of_source).map(|row| row["output_tokens"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(["codex", "litellm", "warehouse"].map(output), [4000, 2000, 1000]);
+    std::fs::remove_file(folder.join("data/spend.csv")).unwrap();
+    let lost = said(&self::run(&folder, &["review", "--format", "json", "--now", "2026-11-29T13:00:00Z"]));
+    assert!(lost.contains("data/spend.csv does not exist"), "{lost}");
+}

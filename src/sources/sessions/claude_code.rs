@@ -270,6 +270,7 @@ impl Records for ClaudeFile {
     }
 
     fn settle(&mut self) {
+        self.names.settle();
         self.places = BTreeMap::new();
         self.writers = BTreeMap::new();
         self.sightings.shrink_to_fit();

@@ -241,6 +241,7 @@ impl Records for CodexFile {
     }
 
     fn settle(&mut self) {
+        self.names.settle();
         self.advances.shrink_to_fit();
         self.marks.shrink_to_fit();
     }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lines::{Block, Line};
+use super::lines::{Block, Line, Source};
 use super::skim::{Odd, blank, has_control};
 
 /// How many damaged lines of a file are remembered by number.
@@ -110,7 +110,7 @@ impl<R: Records> FileState<R> {
     }
 
     /// Reads on from the present offset. `source` must stand there.
-    pub(super) fn read_on(mut self, source: impl std::io::Read, block: &mut Block) -> ReadFile<R> {
+    pub(super) fn read_on(mut self, source: impl Source, block: &mut Block) -> ReadFile<R> {
         let mut with_tail: Option<Self> = None;
         let result = block.each_line(source, |line| {
             if line.is_closed {

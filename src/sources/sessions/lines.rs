@@ -1,6 +1,8 @@
-//! Files as lines in reused blocks: a 1 GB file is never in memory, a run of NUL bytes of any length neither.
+//! Files as lines in reused blocks: a 1 GB file is never in memory, a run of NUL bytes of any length neither. A hole of a
+//! sparse file is skipped, not read.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
 
 use memchr::memchr;
 
@@ -8,6 +10,30 @@ use memchr::memchr;
 const BLOCK: usize = 1 << 20;
 /// Longest line that is kept; a longer one is damaged.
 const MAX_LINE: usize = 1 << 28;
+
+/// What lines are read from.
+pub(super) trait Source: Read {
+    /// Skips a hole that begins here, which reads as NUL bytes; returns its length. 0 where there is none, or none is known.
+    fn skip_hole(&mut self) -> u64 {
+        0
+    }
+}
+
+impl Source for &File {
+    #[cfg(target_os = "linux")]
+    fn skip_hole(&mut self) -> u64 {
+        use rustix::fs::{SeekFrom, seek, tell};
+        let Ok(here) = tell(*self) else { return 0 };
+        let data = match seek(*self, SeekFrom::Data(here)) {
+            Ok(data) => data,
+            Err(rustix::io::Errno::NXIO) => seek(*self, SeekFrom::End(0)).unwrap_or(here),
+            Err(_) => return 0,
+        };
+        data.saturating_sub(here)
+    }
+}
+
+impl Source for zstd::stream::read::Decoder<'_, BufReader<File>> {}
 
 /// A buffer that is used for one file after the other.
 #[derive(Debug, Default)]
@@ -31,7 +57,7 @@ pub(super) struct Line<'a> {
 
 impl Block {
     /// Hands out every line of a reader. Returns the number of bytes read. The buffer shrinks again behind a long line.
-    pub(super) fn each_line(&mut self, mut file: impl Read, mut visit: impl FnMut(Line<'_>)) -> io::Result<u64> {
+    pub(super) fn each_line(&mut self, mut file: impl Source, mut visit: impl FnMut(Line<'_>)) -> io::Result<u64> {
         let mut total = 0;
         let mut state = Partial::default();
         loop {
@@ -47,7 +73,13 @@ impl Block {
             };
             total += read as u64;
             state.filled += read;
+            let dropped = state.dropped;
             self.hand_out(&mut state, &mut visit);
+            if state.filled == 0 && state.dropped >= dropped + BLOCK as u64 {
+                let hole = file.skip_hole();
+                state.dropped += hole;
+                total += hole;
+            }
         }
         self.last_line(&state, &mut visit);
         self.bytes.truncate(BLOCK);
@@ -134,6 +166,7 @@ mod tests {
     /// The lines of some bytes, read `step` bytes at a time.
     fn lines(bytes: &[u8], step: usize) -> Vec<(Vec<u8>, u64, bool)> {
         struct Slow<'a>(&'a [u8], usize);
+        impl Source for Slow<'_> {}
         impl Read for Slow<'_> {
             fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
                 let count = self.1.min(self.0.len()).min(into.len());

@@ -114,7 +114,7 @@ impl Export<'_, '_> {
     fn jsonl(&mut self, path: &PathBuf, shown: &str) -> Result<(), String> {
         let file = File::open(path).map_err(|error| super::fault(&error))?;
         let mut number = 0;
-        let read = Block::default().each_line(file, |line| {
+        let read = Block::default().each_line(&file, |line| {
             number += 1;
             match serde_json::from_slice::<Cells>(line.bytes) {
                 Ok(cells) => self.row(&cells, shown, number),
@@ -311,9 +311,16 @@ fn object(cells: &Cells, column: &str) -> Value {
     }
 }
 
-/// A count, written as a number or as text.
+/// A count, written as a number or as text; `12.0` is one, as other engines write it. Anything else is 0.
 fn count(value: &Value) -> u64 {
-    value.as_u64().or_else(|| value.as_str()?.trim_end_matches(".0").parse().ok()).unwrap_or(0)
+    let text = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        _ => return 0,
+    };
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+    let is_whole = rest.bytes().all(|digit| digit == b'0') && whole.len() <= 18;
+    whole.parse().ok().filter(|_| is_whole).unwrap_or(0)
 }
 
 /// An amount of at least 0, written as a number or as text.

@@ -38,12 +38,12 @@ impl Id {
 }
 
 /// Names that occur often, each kept once. Number 0 is no name.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Vec<String>", into = "Vec<String>")]
 pub(super) struct Names {
     /// The names.
     list: Vec<String>,
-    /// Name → number.
+    /// Name → number; empty until a name is looked for.
     numbers: BTreeMap<String, u32>,
     /// The number asked for last: most records repeat it.
     last: u32,
@@ -57,8 +57,13 @@ impl Default for Names {
 
 impl From<Vec<String>> for Names {
     fn from(list: Vec<String>) -> Self {
-        let numbers = list.iter().enumerate().map(|(at, name)| (name.clone(), number(at))).collect();
-        Self { list, numbers, last: 0 }
+        Self { list, numbers: BTreeMap::new(), last: 0 }
+    }
+}
+
+impl PartialEq for Names {
+    fn eq(&self, other: &Self) -> bool {
+        self.list == other.list
     }
 }
 
@@ -74,12 +79,21 @@ impl Names {
         if self.list[self.last as usize] == name {
             return self.last;
         }
+        if self.numbers.is_empty() {
+            self.numbers = self.list.iter().enumerate().map(|(at, name)| (name.clone(), number(at))).collect();
+        }
         let next = number(self.list.len());
         self.last = *self.numbers.entry(name.to_owned()).or_insert(next);
         if self.last == next {
             self.list.push(name.to_owned());
         }
         self.last
+    }
+
+    /// Frees what only looking for names needs; the list stays.
+    pub(super) fn settle(&mut self) {
+        self.numbers = BTreeMap::new();
+        self.list.shrink_to_fit();
     }
 
     /// Every name, by number.

@@ -169,7 +169,7 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
     } else {
         unanswered(message, attempts.is_empty(), &call, groups, scan);
     }
-    routes::count(attempts, &call, groups, scan);
+    routes::count(attempts, &call, map, groups, scan);
 }
 
 /// A call without tokens: failed, cut short, or still under way. Where the router logged its attempts, they speak.

@@ -126,7 +126,7 @@ fn collect<R: Records>(found: &[FoundFile], outcomes: Vec<Option<Outcome<R>>>, k
         let outcome = outcome.expect("every file was given to a thread");
         scanned.bytes_read += outcome.bytes;
         scanned.ways[outcome.way] += 1;
-        scanned.is_changed |= outcome.way != 2;
+        scanned.is_changed |= outcome.way != 2 && !known.tells(file, &outcome);
         if let Some((head, tail)) = outcome.indexed {
             let FoundFile { name, inode, size, changed_ns, .. } = file.clone();
             let state = Arc::clone(&outcome.file.closed);
@@ -156,6 +156,15 @@ impl<R: Records> Known<R> {
         let by_inode = index.iter().map(|file| (file.inode, file.name.clone())).collect();
         let order = index.iter().map(|file| file.name.clone()).collect();
         Self { order, by_name: index.into_iter().map(|file| (file.name.clone(), file)).collect(), by_inode }
+    }
+
+    /// Whether a file that was read gave nothing but what is known: its last line still has no end.
+    fn tells(&self, file: &FoundFile, outcome: &Outcome<R>) -> bool {
+        self.by_name.get(&file.name).is_some_and(|known| {
+            (known.inode, known.size, known.changed_ns) == (file.inode, file.size, file.changed_ns)
+                && known.state.offset == outcome.file.closed.offset
+                && outcome.indexed == Some((known.head, known.tail))
+        })
     }
 
     /// What is known of a file: the same inode under this name, else the same inode under another one.

@@ -86,6 +86,15 @@ impl Lines {
         }
     }
 
+    /// Every byte that is left, and the digest of the file.
+    pub(super) fn rest(mut self) -> io::Result<(Vec<u8>, Digest)> {
+        let mut bytes = Vec::new();
+        self.file.read_to_end(&mut bytes)?;
+        self.hasher.update(&bytes);
+        let digest = self.digest();
+        Ok((bytes, digest))
+    }
+
     /// The digest of every byte read.
     pub(super) fn digest(&self) -> Digest {
         Digest::of_stream(self.hasher.clone())

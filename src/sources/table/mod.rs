@@ -1,8 +1,9 @@
-//! Tables of our own evidence files: CSV (RFC 4180) and JSONL with the same field names, one record at a time.
+//! Tables of our own evidence files: CSV (RFC 4180), JSONL with the same field names, one record at a time, and Parquet.
 //! Knows files, lines and cells; what a column means is the business of the source that asks.
 
 mod cells;
 mod lines;
+mod parquet;
 mod quoted;
 
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ struct Reading<'a, T, F> {
     unknown: BTreeMap<String, u64>,
 }
 
-/// Reads a table; a name that ends in `.jsonl` is JSONL, every other one CSV. Rows keep the order of the file.
+/// Reads a table; a name that ends in `.jsonl` is JSONL, in `.parquet` Parquet, every other one CSV. Rows keep the order of the file.
 /// A file that cannot be read, or holds no usable row, is a failed note and no rows. The caller sets `used` and `as_of`.
 pub(super) fn read<T>(file: &TableFile, parse: impl FnMut(&Cells) -> Result<T, String>) -> (Vec<T>, SourceNote) {
     let mut reading = Reading {
@@ -65,10 +66,15 @@ pub(super) fn read<T>(file: &TableFile, parse: impl FnMut(&Cells) -> Result<T, S
         note: SourceNote::new(file.source, SourceState::Fresh),
         unknown: BTreeMap::new(),
     };
-    let is_jsonl = file.path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("jsonl"));
-    let outcome = Lines::open(file.path)
-        .map_err(|reason| format!("{} {reason}", file.display))
-        .and_then(|lines| if is_jsonl { reading.read_jsonl(lines) } else { reading.read_csv(lines) });
+    let ends = |ending| file.path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case(ending));
+    let outcome =
+        Lines::open(file.path).map_err(|reason| format!("{} {reason}", file.display)).and_then(|lines| {
+            match (ends("jsonl"), ends("parquet")) {
+                (true, _) => reading.read_jsonl(lines),
+                (_, true) => reading.read_parquet(lines),
+                _ => reading.read_csv(lines),
+            }
+        });
     match outcome {
         Ok(digest) => reading.finish(digest),
         Err(reason) => (Vec::new(), SourceNote::failed(file.source, reason)),
@@ -150,6 +156,24 @@ impl<T, F: FnMut(&Cells) -> Result<T, String>> Reading<'_, T, F> {
             }
         }
         Ok(cells)
+    }
+
+    /// Reads the rows of Parquet; their places are numbers of rows, counted from 1.
+    fn read_parquet(&mut self, lines: Lines) -> Result<Digest, String> {
+        let (bytes, digest) = lines.rest().map_err(|_| self.torn())?;
+        let texts = parquet::texts(&bytes).map_err(|reason| format!("{} {reason}", self.file.display))?;
+        let header = self.header(&ByteRecord::from(texts.names), 1)?;
+        for (at, row) in texts.rows.into_iter().enumerate() {
+            let mut cells = Cells::new(self.file.columns.known);
+            for (name, text) in header.iter().zip(row) {
+                let text = text.map(|text| text.trim_ascii().to_owned()).filter(|text| !text.is_empty());
+                if text.is_some_and(|text| !cells.set(name, text)) {
+                    self.count_unknown(name);
+                }
+            }
+            self.take(at + 1, cells);
+        }
+        Ok(digest)
     }
 
     /// Reads records of JSONL, one object a line.

@@ -90,15 +90,21 @@ impl Attempts {
     }
 }
 
-/// Adds what the attempts of a message say beside its tokens: retries, and calls lost on the way.
-pub(super) fn count(attempts: &[Attempt], call: &Call, groups: &mut Groups<'_>, scan: &mut StoreScan) {
+/// Adds what the attempts of a message say beside its tokens: retries, and calls lost on the way. A lost call is its own
+/// member's, not that of the member which answered in the end.
+pub(super) fn count(attempts: &[Attempt], call: &Call, map: &[u32], groups: &mut Groups<'_>, scan: &mut StoreScan) {
     let tried = attempts.iter().filter(|attempt| !attempt.is_blameless).count() as u64;
     if tried > 1 {
         groups.sums(call).retries += tried - 1;
         scan.events.retries += tried - 1;
     }
     for attempt in attempts {
-        lost(attempt, call, groups, scan);
+        let own = |number: u32, stated: u32| if number == 0 { stated } else { map[number as usize] };
+        let (provider, model) = (own(attempt.provider, call.provider), own(attempt.model, call.model));
+        let is_same = (provider, model) == (call.provider, call.model);
+        let effort = own(attempt.effort, if is_same { call.effort } else { 0 });
+        let member = Call { provider, model, effort, ..*call };
+        lost(attempt, &member, groups, scan);
     }
 }
 

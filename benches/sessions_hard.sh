@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Stores that a reader could drown in, with time and peak memory of the whole process: 200,000 small files, a sparse file of
+# 70 GB, and folders that may not be entered.
+#
+#   benches/sessions_hard.sh [BINARY]        without one target/release/pool-review, which is built
+#
+# Figures of one run on two busy cores, our crate optimised, dependencies partly:
+#   200,000 small files, cold            2.90 CPU s    507 MiB peak    (about 2 KiB of state per file: what a later run reads on from)
+#   200,000 small files, unchanged       1.42 CPU s    551 MiB peak
+#   70 GB sparse file                    0.03 CPU s                    (22 s before holes were skipped)
+#   a folder and a file that are shut    0.01 CPU s, two warnings, the rest counts, exit 0
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+binary="${1:-$PWD/target/release/pool-review}"
+[ -x "$binary" ] || cargo build --release --quiet
+work="$(mktemp -d)"
+trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
+exec python3 - "$binary" "$work" <<'PYTHON'
+import os, subprocess, sys
+
+binary, work = sys.argv[1:3]
+os.chmod(work, 0o755)
+LINE = '{"type":"assistant","timestamp":"2026-11-20T10:00:00Z","message":{"id":"%s","model":"m","usage":{"output_tokens":1}}}\n'
+
+
+def run(name, store, as_nobody=False):
+    command = [binary, "sessions", "--store", f"claude-code={store}", "--format", "csv"]
+    if as_nobody:
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + command + ["--no-cache"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=work)
+    out, err = child.stdout.read().decode(), child.stderr.read().decode()
+    _, status, used = os.wait4(child.pid, 0)
+    header, *lines = [line.split(",") for line in out.splitlines()]
+    responses = sum(int(line[header.index("responses")]) for line in lines)
+    seconds = used.ru_utime + used.ru_stime
+    print(f"{name:34} {seconds:7.2f} CPU s {used.ru_maxrss / 1024:8.1f} MiB peak, {responses} responses, exit {os.waitstatus_to_exitcode(status)}")
+    for line in err.splitlines():
+        print(f"    {line.replace(work, '')}")
+
+
+small = os.path.join(work, "small")
+for folder in range(400):
+    path = os.path.join(small, "projects", f"p{folder}")
+    os.makedirs(path)
+    for file in range(500):
+        with open(os.path.join(path, f"{file}.jsonl"), "w") as out:
+            out.write(LINE % f"{folder}-{file}")
+run("200,000 small files, cold", small)
+run("200,000 small files, unchanged", small)
+
+sparse = os.path.join(work, "sparse", "projects", "p")
+os.makedirs(sparse)
+with open(os.path.join(sparse, "a.jsonl"), "wb") as out:
+    out.write((LINE % "before").encode())
+    out.seek(70_000_000_000)
+    out.write(("\n" + LINE % "behind").encode())
+run("70 GB sparse file", os.path.join(work, "sparse"))
+
+closed = os.path.join(work, "closed", "projects")
+for name in ("open", "shut"):
+    os.makedirs(os.path.join(closed, name))
+    for file in ("a", "b"):
+        with open(os.path.join(closed, name, f"{file}.jsonl"), "w") as out:
+            out.write(LINE % f"{name}-{file}")
+os.chmod(os.path.join(closed, "shut"), 0)
+os.chmod(os.path.join(closed, "open", "b.jsonl"), 0)
+if os.getuid() == 0:
+    run("a folder and a file that are shut", os.path.join(work, "closed"), as_nobody=True)
+else:
+    run("a folder and a file that are shut", os.path.join(work, "closed"))
+PYTHON

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Brings PostgreSQL from Debian for the test of spend logs. Skips what is there; starts nothing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+./server.sh find >/dev/null 2>&1 && exit 0
+if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null
+else
+  echo "skipped: postgresql: not here, and this is no root shell with apt-get"
+fi

@@ -1,0 +1,241 @@
+//! `fetch` of `LiteLLM`'s spend logs from a real `PostgreSQL`: the rollup of the database is the rollup of the export, and only its
+//! rows cross the wire. `POOL_REVIEW_SPEND_ROWS` sets the number of rows; `tests/postgres/million.sh` runs it with 1,000,000.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::Ordering;
+
+use postgres::Client;
+use serde_json::Value;
+
+use crate::common::shared;
+use crate::database::{Database, SECRET, free_port, relay};
+use crate::support::fresh;
+
+/// The columns a reader needs, as the table has them.
+const TABLE: &str = r#"CREATE TABLE "LiteLLM_SpendLogs" (request_id text PRIMARY KEY, call_type text NOT NULL, api_base text,
+    spend double precision NOT NULL DEFAULT 0, total_tokens integer NOT NULL DEFAULT 0, prompt_tokens integer NOT NULL DEFAULT 0,
+    completion_tokens integer NOT NULL DEFAULT 0, "startTime" timestamp(3) NOT NULL, "endTime" timestamp(3) NOT NULL,
+    "completionStartTime" timestamp(3), model text NOT NULL DEFAULT '', model_id text, model_group text,
+    custom_llm_provider text, cache_hit text, session_id text, status text, request_tags jsonb, end_user text, metadata jsonb)"#;
+
+/// Rows of every kind a log holds: failures of each class, cache hits, embeddings, rows without a model, retries, cached
+/// tokens written as number, text and nonsense, unbilled calls, calls over midnight, metadata that is absent or no object.
+const ROWS: &str = r#"INSERT INTO "LiteLLM_SpendLogs"
+    SELECT 'req-' || i,
+           CASE i % 23 WHEN 0 THEN 'aembedding' WHEN 1 THEN '' WHEN 2 THEN 'anthropic_messages' ELSE 'acompletion' END, '',
+           CASE WHEN i % 7 = 0 THEN 0 WHEN i % 101 = 0 THEN -1 ELSE (i % 997) * 0.000123457 END,
+           0, CASE WHEN i % 89 = 0 THEN 0 ELSE 100 + i % 20011 END,
+           CASE WHEN i % 97 = 0 THEN 0 ELSE i % 1301 END,
+           timestamp '2026-09-01' + i * interval '7.3 seconds',
+           timestamp '2026-09-01' + i * interval '7.3 seconds' + (i % 30011) * interval '1 millisecond',
+           NULL,
+           CASE WHEN i % 211 = 0 THEN '' ELSE (ARRAY['claude-sonnet-5','gpt-6-luna','glm-5.3','kimi, "k3"'])[1 + i % 4] END,
+           'm1', CASE WHEN i % 31 = 0 THEN NULL WHEN i % 37 = 0 THEN '' ELSE (ARRAY['scout','workhorse','summit'])[1 + i % 3] END,
+           CASE WHEN i % 41 = 0 THEN NULL ELSE (ARRAY['anthropic','openai','zai','moonshot'])[1 + i % 4] END,
+           CASE i % 29 WHEN 0 THEN 'True' WHEN 1 THEN '' WHEN 2 THEN NULL ELSE 'None' END, 's' || i % 50,
+           CASE WHEN i % 19 = 0 THEN 'failure' WHEN i % 43 = 0 THEN NULL WHEN i % 47 = 0 THEN '' ELSE 'success' END,
+           '[]', '',
+           CASE WHEN i % 53 = 0 THEN NULL WHEN i % 59 = 0 THEN '[]'::jsonb ELSE jsonb_build_object(
+             'usage_object', jsonb_build_object('prompt_tokens_details', jsonb_build_object(
+               'cached_tokens', CASE i % 5 WHEN 0 THEN 'null'::jsonb WHEN 1 THEN to_jsonb(i % 90) WHEN 2 THEN to_jsonb((i % 90)::text)
+                                WHEN 3 THEN '12.0'::jsonb ELSE '"many"'::jsonb END,
+               'cache_creation_tokens', CASE i % 6 WHEN 0 THEN to_jsonb(i % 17) WHEN 1 THEN '-4'::jsonb ELSE '0'::jsonb END)),
+             'attempted_retries', CASE WHEN i % 13 = 0 THEN '2'::jsonb ELSE 'null'::jsonb END,
+             'reasoning_effort', CASE i % 3 WHEN 0 THEN '"high"'::jsonb WHEN 1 THEN '3'::jsonb ELSE 'null'::jsonb END,
+             'error_information', CASE WHEN i % 19 = 0 THEN jsonb_build_object('error_class',
+               (ARRAY['RateLimitError','Timeout','BudgetExceededError','ContextWindowExceededError',''])[1 + i % 5]) END) END
+      FROM generate_series(1, $1::bigint) AS i"#;
+
+/// The rows asked for.
+fn rows_wanted() -> i64 {
+    let set = std::env::var_os("POOL_REVIEW_SPEND_ROWS").map(|rows| rows.to_str().unwrap().parse().unwrap());
+    set.unwrap_or(20_000)
+}
+
+/// A workspace whose instruction file fetches spend logs.
+fn workspace(name: &str, spend_logs: &str) -> PathBuf {
+    let folder = fresh(name);
+    let text = format!(
+        "---\ndata: {{ spend_logs: data/spend.csv }}\nfetch:\n  spend_logs: {{ variable: SPEND_DB, {spend_logs} }}\n---\nWords.\n"
+    );
+    std::fs::create_dir_all(folder.join("instructions")).unwrap();
+    std::fs::write(folder.join("instructions/pool-composition-review.md"), text).unwrap();
+    folder
+}
+
+/// Runs the program in a workspace with a connection string.
+fn run(folder: &Path, address: &str, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pool-review"));
+    let output = command.current_dir(folder).env_clear().env("SPEND_DB", address).args(args).output().unwrap();
+    for stream in [&output.stdout, &output.stderr] {
+        assert!(!String::from_utf8_lossy(stream).contains(SECRET), "the connection string was shown");
+    }
+    output
+}
+
+/// The rows of a rollup by their key, without the time it was made.
+fn table(bytes: &[u8]) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_reader(bytes);
+    let header = reader.headers().unwrap().clone();
+    let cells =
+        |record: csv::StringRecord| header.iter().map(str::to_owned).zip(record.iter().map(str::to_owned)).collect();
+    let rows: Vec<BTreeMap<String, String>> = reader.records().map(|record| cells(record.unwrap())).collect();
+    let key = ["day", "pool", "provider", "model", "effort", "mode", "home", "task_class", "epoch", "source"];
+    rows.into_iter()
+        .map(|mut row| {
+            row.remove("as_of");
+            (key.map(|name| row[name].clone()).join("|"), row)
+        })
+        .collect()
+}
+
+/// Compares two rollups: every cell is the same, sums of dollars to twelve places.
+fn compare(found: &[u8], wanted: &[u8]) -> usize {
+    let (found, wanted) = (table(found), table(wanted));
+    assert_eq!(found.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>(), "the same keys");
+    for (key, row) in &found {
+        for (column, cell) in row {
+            let other = &wanted[key][column];
+            let is_money = ["cost_usd", "sum_cost_sq"].contains(&column.as_str());
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * a.abs().max(1.0);
+            let is_same = cell == other || is_money && close(cell.parse().unwrap(), other.parse().unwrap());
+            assert!(is_same, "{key}: {column} is {cell} in the database and {other} in the export");
+        }
+    }
+    found.len()
+}
+
+/// Writes the export of a table.
+fn export(client: &mut Client, path: &Path) -> u64 {
+    let copy = r#"COPY "LiteLLM_SpendLogs" TO STDOUT WITH (FORMAT csv, HEADER)"#;
+    let mut file = std::fs::File::create(path).unwrap();
+    let bytes = std::io::copy(&mut client.copy_out(copy).unwrap(), &mut file).unwrap();
+    file.flush().unwrap();
+    bytes
+}
+
+#[test]
+fn the_rollup_of_the_database_is_the_rollup_of_its_export_and_only_rollup_rows_cross_the_wire() {
+    let Some(database) = Database::start() else { return };
+    let mut owner = database.owner();
+    owner.batch_execute(TABLE).unwrap();
+    let inserted = owner.execute(ROWS, &[&rows_wanted()]).unwrap();
+    owner.batch_execute("CREATE ROLE reader LOGIN PASSWORD 'owner-secret-too'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader").unwrap();
+    let folder = workspace("spend-equal", "days: 36500");
+    let exported = export(&mut owner, &folder.join("spend_logs.csv"));
+    let (port, wire) = relay(database.port);
+    let output = run(&folder, &Database::address("reader", "owner-secret-too", port), &["fetch"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    for words in ["answers from a cache: left out", "rows without a model: left out", "calls that generate nothing"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let fetched = std::fs::read(folder.join("data/spend.csv")).unwrap();
+    let args = ["sessions", "--store", "litellm=spend_logs.csv", "--rollup", "csv", "--no-cache"];
+    let read = run(&folder, "", &args);
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let rows = compare(&fetched, &read.stdout);
+    let wire = wire.load(Ordering::Relaxed);
+    let most = 400 * rows as u64 + 16 * 1024;
+    assert!(rows > 4 && wire < most, "{wire} bytes for {rows} rollup rows of {inserted} log rows");
+    assert!(wire < exported, "{wire} bytes crossed the wire, the export has {exported}");
+    let sidecar: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("data/spend.csv.meta.json")).unwrap()).unwrap();
+    assert_eq!(sidecar["rows"], rows, "the sidecar counts them");
+    if let Some(shared) = shared() {
+        handed(&mut owner, &database, &shared);
+    }
+}
+
+/// The handed table gives the handed answer, by way of a schema of its own.
+fn handed(owner: &mut Client, database: &Database, shared: &Path) {
+    let case = shared.join("cases/sessions/se-34-litellm-spend-logs");
+    owner.batch_execute("CREATE SCHEMA handed; SET search_path = handed").unwrap();
+    owner.batch_execute(&std::fs::read_to_string(case.join("in/litellm/spend_logs.sql")).unwrap()).unwrap();
+    let folder = workspace("spend-handed", "days: 36500, table: handed.LiteLLM_SpendLogs");
+    let output = run(&folder, &Database::address("owner", SECRET, database.port), &["fetch", "spend_logs"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = table(&std::fs::read(folder.join("data/spend.csv")).unwrap());
+    let row = table.values().next().unwrap();
+    let answer: Value = serde_json::from_slice(&std::fs::read(case.join("expected.json")).unwrap()).unwrap();
+    let wanted = answer["from_table"][0].as_object().unwrap();
+    let mut compared = 0;
+    for (column, value) in wanted.iter().filter(|(column, _)| row.contains_key(*column)) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        assert_eq!(row[column].parse::<f64>().ok(), text.parse::<f64>().ok(), "{column}");
+        compared += 1;
+    }
+    assert!(table.len() == 1 && compared > 15, "{compared} columns of {}", wanted.len());
+}
+
+#[test]
+fn what_goes_wrong_with_the_database_is_said_and_the_last_rollup_stays() {
+    let Some(database) = Database::start() else { return };
+    let mut owner = database.owner();
+    owner.batch_execute(TABLE).unwrap();
+    owner.execute(ROWS, &[&40_i64]).unwrap();
+    owner
+        .batch_execute(
+            "CREATE ROLE stranger LOGIN PASSWORD 'owner-secret-too'; CREATE TABLE bare (model text, spend float8); \
+             CREATE VIEW old AS SELECT call_type, model, \"startTime\", \"endTime\", prompt_tokens, completion_tokens, spend, \
+             cache_hit FROM \"LiteLLM_SpendLogs\"; CREATE VIEW slow AS SELECT * FROM \"LiteLLM_SpendLogs\" \
+             WHERE pg_sleep(30) IS NULL; CREATE VIEW texts AS SELECT *, '' AS metadata FROM old",
+        )
+        .unwrap();
+    let folder = workspace("spend-faults", "days: 36500");
+    let good = Database::address("owner", SECRET, database.port);
+    assert!(run(&folder, &good, &["fetch"]).status.success());
+    let before = std::fs::read(folder.join("data/spend.csv")).unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let quiet = silent.local_addr().unwrap().port();
+    let address = |user, password, port| Database::address(user, password, port);
+    for (spend_logs, address, words) in [
+        (
+            "days: 36500",
+            address("owner", "owner-secret-not", database.port),
+            "does not accept user or password (variable: SPEND_DB)",
+        ),
+        ("days: 36500", format!("{}x", address("owner", SECRET, database.port)), "there is no such database"),
+        ("days: 36500", "owner-secret-as-text".to_owned(), "no connection string"),
+        ("days: 36500", String::new(), "the variable SPEND_DB holds no connection string"),
+        ("days: 36500", address("owner", SECRET, free_port()), "no connection to the database: connection refused"),
+        ("days: 36500", format!("{good}?sslmode=require"), "demands TLS"),
+        (
+            "days: 36500",
+            address("stranger", "owner-secret-too", database.port),
+            "no table LiteLLM_SpendLogs that this user may read",
+        ),
+        ("days: 36500, table: nothing", good.clone(), "there is no table nothing"),
+        (
+            "days: 36500, table: bare",
+            good.clone(),
+            "no column cache_hit, call_type, completion_tokens, endTime, prompt_tokens, startTime",
+        ),
+        ("days: 36500, table: texts", good.clone(), "the column metadata of texts is text, not jsonb"),
+        ("days: 36500, table: slow, timeout_s: 0.2", good.clone(), "took longer than 0.2 s"),
+        ("days: 36500, timeout_s: 0.1", address("owner", SECRET, quiet), "the database fell silent"),
+        ("days: 1", good.clone(), "no call in the last 1 days"),
+    ] {
+        let own = workspace("spend-fault", spend_logs);
+        std::fs::create_dir_all(own.join("data")).unwrap();
+        for file in ["data/spend.csv", "data/spend.csv.meta.json"] {
+            std::fs::copy(folder.join(file), own.join(file)).unwrap();
+        }
+        let output = run(&own, &address, &["fetch", "--force"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}: {said}");
+        assert!(said.contains(words) && said.lines().count() <= 2, "{words}: {said}");
+        assert_eq!(std::fs::read(own.join("data/spend.csv")).unwrap(), before, "{words}: the last rollup stays");
+    }
+    let old = workspace("spend-old", "days: 36500, table: old");
+    let output = run(&old, &good, &["fetch"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && said.contains("no column model_group, custom_llm_provider, status, metadata"),
+        "{said}"
+    );
+}
