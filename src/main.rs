@@ -15,7 +15,7 @@ use std::time::Duration;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use pool_review::cli::{Cli, Verb};
-use pool_review::outputs::text;
+use pool_review::outputs::{text, wrap};
 use pool_review::run::{Answer, Host, Surroundings, Wake, run};
 
 fn main() -> ExitCode {
@@ -49,6 +49,7 @@ fn main() -> ExitCode {
     let around = Surroundings {
         clock: &chrono::Utc::now,
         colour,
+        columns: columns(),
         progress: &progress,
         variable: &|name| std::env::var_os(name)?.into_string().ok(),
         sleep: &std::thread::sleep,
@@ -63,6 +64,15 @@ fn main() -> ExitCode {
             code.into()
         }
     }
+}
+
+/// Columns of stdout: what `COLUMNS` says, else what the terminal says, where stdout is one.
+fn columns() -> usize {
+    let is_terminal = std::io::stdout().is_terminal();
+    let said = std::env::var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let known = if is_terminal { said.or_else(seen) } else { None };
+    known.filter(|columns| *columns > 0).unwrap_or(wrap::WIDTH)
 }
 
 /// Shows what is being done, where stderr is a terminal; the next line replaces it.

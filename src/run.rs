@@ -12,11 +12,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::json;
 
 use crate::checks::CHECKS;
 use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
 use crate::fetch;
 use crate::history::{Cadence, MarketMemory, Rhythm};
+use crate::outputs::verbs::document;
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, Gathered, canonical, gather};
 use crate::review::names::names;
@@ -42,6 +44,8 @@ pub struct Surroundings<'a> {
     pub clock: &'a dyn Fn() -> DateTime<Utc>,
     /// Whether stdout takes colour.
     pub colour: bool,
+    /// Columns of a line on stdout.
+    pub columns: usize,
     /// A variable of the environment: keys and proxies, by name.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// Waits.
@@ -85,21 +89,30 @@ pub enum Wake {
 /// How far the clock may lie behind the last run before a run refuses to start.
 const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
 
-/// Runs a verb.
+/// Runs a verb. `--quiet` leaves warnings and errors only.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let mut answer = carry_out(cli, around)?;
+    if cli.quiet {
+        answer.text.clear();
+    }
+    Ok(answer)
+}
+
+/// Runs a verb and comes back with all it has to say.
+fn carry_out(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
-        Verb::Review(_) | Verb::Explain(_) | Verb::Doctor(_) if cli.format == Format::Csv => {
+        verb if cli.format == Format::Csv && !matches!(verb, Verb::Sessions(_)) => {
             Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; other verbs print human or json")))
         }
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
         Verb::Status(args) => status::run(cli, args, around),
-        Verb::Diff { before, after, file } => diff::run(cli, file, before, after),
+        Verb::Diff { before, after, file } => diff::run(cli, file, (before, after), around.columns),
         Verb::Init(args) => init::run(cli, args, around),
         Verb::Schedule { target, file } => units::run(cli, file, *target, around),
-        Verb::Completions { shell } => Ok(shell::completions(*shell)),
-        Verb::Man => shell::man(),
+        Verb::Completions { shell } => Ok(shell::completions(cli, *shell)),
+        Verb::Man => shell::man(cli),
         Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
@@ -124,15 +137,14 @@ fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<A
     let failed = done.iter().filter(|fetched| fetched.is_failed());
     let warnings: Vec<String> = failed.map(fetch::Fetched::line).collect();
     let code = if warnings.len() == done.len() { ExitCode::Failed } else { ExitCode::Finished };
-    let text = match (cli.quiet, cli.format) {
-        (true, _) | (false, Format::Csv) => String::new(),
-        (false, Format::Human) => {
+    let text = match cli.format {
+        Format::Human | Format::Csv => {
             let fine = done.iter().filter(|fetched| !fetched.is_failed());
             fine.map(|fetched| outputs::text::own(&fetched.line(), outputs::text::Place::Terminal) + "\n").collect()
         }
-        (false, Format::Json) => {
+        Format::Json => {
             let rows: Vec<_> = done.iter().map(fetch::Fetched::json).collect();
-            format!("{}\n", serde_json::Value::Array(rows))
+            document("fetch", json!({ "sources": rows }))
         }
     };
     Ok(Answer { text, warnings, code })
@@ -142,11 +154,13 @@ fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<A
 fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let topic = args.topic.as_str();
     if let Some(check) = CHECKS.iter().find(|check| check.id.as_str() == topic) {
-        return Ok(answer(check.page.to_owned()));
+        let fields = || json!({ "kind": "check", "id": topic, "page": check.page });
+        let is_json = cli.format == Format::Json;
+        return Ok(answer(if is_json { document("explain", fields()) } else { check.page.to_owned() }));
     }
     let pages: Vec<(&str, &str)> = CHECKS.iter().map(|check| (check.id.as_str(), check.page)).collect();
-    if let Some(text) = outputs::inspect::code(topic, &pages) {
-        return Ok(answer(text));
+    if let Some(view) = outputs::inspect::code(topic, &pages) {
+        return Ok(answer(if cli.format == Format::Json { view.json() } else { view.human() }));
     }
     let no_page = |failure| match failure {
         Failure::Unusable(error) => Failure::Unusable(error.context(format!("no check or code is called {topic:?}"))),
@@ -307,12 +321,12 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     }
     outputs::sessions::keep(store, &days)?;
     warnings.extend(lost);
-    let text = match (cli.quiet, cli.format) {
-        (true, _) | (false, Format::Csv) => String::new(),
-        (false, Format::Json) => outputs::json::run_json(&reviewed.report),
-        (false, Format::Human) => {
+    let text = match cli.format {
+        Format::Json => outputs::json::run_json(&reviewed.report),
+        Format::Human | Format::Csv => {
             let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));
-            outputs::terminal::render(&reviewed.report, around.colour) + &annotations.unwrap_or_default()
+            outputs::terminal::render(&reviewed.report, around.colour, around.columns)
+                + &annotations.unwrap_or_default()
         }
     };
     Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })

@@ -237,7 +237,11 @@ fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
         let mut expected = plain.clone();
         expected[9].1 += 2; // the owner and the reason are two code spans more
         assert_eq!(shape(&section), expected, "{hostile:?}");
-        assert!(!terminal::render(&report, false).contains(['\u{1b}', '\u{202e}', '\u{7}', '\r']), "{hostile:?}");
+        assert!(
+            !terminal::render(&report, false, pool_review::outputs::wrap::WIDTH)
+                .contains(['\u{1b}', '\u{202e}', '\u{7}', '\r']),
+            "{hostile:?}"
+        );
     }
 }
 
@@ -270,7 +274,7 @@ fn credit_and_frozen_clock_are_said_exactly_when_they_hold() {
     let said = log::render_section(&report, "reports", log::Since::default());
     let credit = "Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v`4.1`)";
     assert!(said.contains(credit) && said.contains("**Frozen clock.**"));
-    assert!(terminal::render(&report, false).contains("FROZEN CLOCK"));
+    assert!(terminal::render(&report, false, pool_review::outputs::wrap::WIDTH).contains("FROZEN CLOCK"));
 }
 
 /// The text of a node and everything below it.
@@ -552,8 +556,8 @@ by their pool  misaligned             deep
 first run in this ledger; 1 open proposal in the reports folder; 1 name not matched
 latest-model 1 misaligned, best-per-pool 1 blocked, right-sizing ok, structure ok
 ";
-    assert_eq!(terminal::render(&report, false), expected);
-    let painted = terminal::render(&report, true);
+    assert_eq!(terminal::render(&report, false, pool_review::outputs::wrap::WIDTH), expected);
+    let painted = terminal::render(&report, true, pool_review::outputs::wrap::WIDTH);
     assert!(painted.contains("\u{1b}[31mmisaligned"));
     let bare =
         ["31", "32", "33", "36", "0"].iter().fold(painted, |text, code| text.replace(&format!("\u{1b}[{code}m"), ""));
@@ -565,7 +569,7 @@ fn twelve_pools_that_need_someone_and_nine_categories_fit_a_screen() {
     let words = [Verdict::Misaligned, Verdict::Watch, Verdict::Blocked];
     let mut report = large(12);
     report.pools.extend((0..9).map(|i| category(&format!("kind-{i}"), "pool-1", words[i % 3])));
-    let text = terminal::render(&report, false);
+    let text = terminal::render(&report, false, pool_review::outputs::wrap::WIDTH);
     assert!(text.lines().count() <= 36, "{} lines", text.lines().count());
     assert!(text.lines().last().expect("a line").starts_with("latest-model 12 misaligned"));
 }

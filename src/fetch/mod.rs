@@ -168,15 +168,27 @@ impl Fetched {
         }
     }
 
-    /// As JSON.
+    /// As JSON; what does not apply is null.
     pub fn json(&self) -> Value {
-        let (state, detail) = match &self.outcome {
-            Outcome::Fetched { rows, bytes } => ("fetched", json!({ "rows": rows, "bytes": bytes })),
-            Outcome::Unchanged => ("unchanged", json!({})),
-            Outcome::Fresh { hours } => ("fresh", json!({ "hours": hours })),
-            Outcome::Failed { reason, left } => ("failed", json!({ "reason": reason, "left": left })),
-        };
-        json!({ "source": self.source, "target": self.target, "state": state, "detail": detail })
+        let mut fields = json!({ "source": self.source, "target": self.target, "rows": null, "bytes": null,
+            "age_hours": null, "reason": null, "kept_body_of": null });
+        fields["state"] = match &self.outcome {
+            Outcome::Fetched { rows, bytes } => {
+                (fields["rows"], fields["bytes"]) = (json!(rows), json!(bytes));
+                "fetched"
+            }
+            Outcome::Unchanged => "unchanged",
+            Outcome::Fresh { hours } => {
+                fields["age_hours"] = json!(hours);
+                "fresh"
+            }
+            Outcome::Failed { reason, left } => {
+                (fields["reason"], fields["kept_body_of"]) = (json!(reason), json!(left));
+                "failed"
+            }
+        }
+        .into();
+        fields
     }
 
     /// Whether it failed.

@@ -14,7 +14,9 @@ pub mod sessions;
 pub mod status;
 pub mod terminal;
 pub mod text;
+pub mod verbs;
 mod view;
+pub mod wrap;
 
 use std::collections::BTreeSet;
 

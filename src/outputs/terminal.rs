@@ -1,31 +1,34 @@
 //! What a person reads at the end of a run: one block per pool that needs someone, the tally, one status per check last.
+//! Lines fit the terminal's width; what does not fit stands on further lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::{self, Place};
 use super::view::{categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, tally};
+use super::wrap;
 use crate::verdict::{CheckReport, Finding, PoolReport, Report, Subject, Verdict};
 
-/// Longest sentence in a line.
-const MOST_WORDS: usize = 150;
+/// Longest sentence.
+const MOST_WORDS: usize = 240;
+
+/// Columns of the verdict and of the gaps around it.
+const VERDICT: usize = 25;
 
 /// Width of the column of names.
 const MOST_NAME: usize = 28;
 
-/// The summary of a run. Colour adds nothing that the words do not say.
-pub fn render(report: &Report, colour: bool) -> String {
-    let paint = Paint { colour, width: name_width(report) };
+/// The summary of a run in lines of so many columns. Colour adds nothing that the words do not say.
+pub fn render(report: &Report, colour: bool, columns: usize) -> String {
+    let paint = Paint { colour, width: name_width(report), columns };
     let mut lines = vec![title(report)];
-    lines.extend(frozen(report));
+    lines.extend(frozen(report).iter().flat_map(|line| wrap::line(line, columns)));
     lines.push(String::new());
     for pool in pools(report).filter(|pool| needs_someone(pool)) {
         lines.extend(block(report, pool, paint));
     }
     lines.extend(grouped(pools(report), "pools", Verdict::InsufficientEvidence, paint));
-    for category in categories(report).filter(|category| own_finding(category).is_some()) {
-        lines.extend(own_block(category, paint));
-    }
-    lines.extend(categories(report).filter(|category| is_unread(category)).filter_map(|all| unread_line(all, paint)));
+    lines.extend(categories(report).flat_map(|category| own_block(category, paint)));
+    lines.extend(categories(report).filter(|category| is_unread(category)).flat_map(|all| unread_lines(all, paint)));
     let by_pool = |category: &&PoolReport| own_finding(category).is_none() && !is_unread(category);
     for verdict in Verdict::WORST_FIRST.into_iter().filter(|verdict| *verdict != Verdict::Aligned) {
         lines.extend(grouped(categories(report).filter(by_pool), "by their pool", verdict, paint));
@@ -33,9 +36,8 @@ pub fn render(report: &Report, colour: bool) -> String {
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
     }
-    lines.extend(super::credit(report));
-    lines.extend(tallies(report));
-    lines.push(checks(report));
+    let last = super::credit(report).into_iter().chain(tallies(report)).chain([checks(report)]);
+    lines.extend(last.flat_map(|line| wrap::line(&line, columns)));
     lines.join("\n") + "\n"
 }
 
@@ -46,6 +48,8 @@ struct Paint {
     colour: bool,
     /// Width of the column of names.
     width: usize,
+    /// Columns of a line.
+    columns: usize,
 }
 
 impl Paint {
@@ -64,6 +68,21 @@ impl Paint {
     /// A name, padded.
     fn name(self, name: &str) -> String {
         format!("{:<width$}", shortened(name, self.width), width = self.width)
+    }
+
+    /// A name, its verdict and what there is to say, in lines that fit.
+    fn lines(self, name: &str, verdict: Verdict, said: &[String]) -> Vec<String> {
+        let start = self.width + VERDICT;
+        let indent = " ".repeat(start);
+        let mut lines = Vec::new();
+        for (i, words) in said.iter().enumerate() {
+            let mut fitting = wrap::behind(start, words, self.columns);
+            let before =
+                if i == 0 { format!("{}  {}  ", self.name(name), self.verdict(verdict)) } else { indent.clone() };
+            fitting[0].insert_str(0, &before);
+            lines.extend(fitting);
+        }
+        lines
     }
 }
 
@@ -100,7 +119,6 @@ fn frozen(report: &Report) -> Option<String> {
 
 /// One pool: a line per check that carries its verdict, the other checks in brackets.
 fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
-    let start = format!("{}  {}  ", paint.name(&show(pool.id.as_str())), paint.verdict(pool.verdict));
     let rest: Vec<_> = pool
         .checks
         .iter()
@@ -113,12 +131,7 @@ fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
     if !rest.is_empty() {
         lines.push(format!("also {}", rest.join(", ")));
     }
-    let indent = " ".repeat(paint.width + 25);
-    lines
-        .iter()
-        .enumerate()
-        .map(|(i, line)| if i == 0 { format!("{start}{line}") } else { format!("{indent}{line}") })
-        .collect()
+    paint.lines(&show(pool.id.as_str()), pool.verdict, &lines)
 }
 
 /// What a check says in one line: its carrying finding in numbers, or why it has none.
@@ -152,12 +165,11 @@ fn own_finding(category: &PoolReport) -> Option<&Finding> {
 }
 
 /// A category with a finding of its own.
-fn own_block(category: &PoolReport, paint: Paint) -> Option<String> {
-    let finding = own_finding(category)?;
-    let name = paint.name(&short_name(category.id.as_str()));
-    let words = text::sentence(&finding.why, Place::Terminal);
-    let line = format!("{name}  {}  category: {}  {words}", paint.verdict(category.verdict), finding.code);
-    Some(shortened(&line, MOST_WORDS + paint.width))
+fn own_block(category: &PoolReport, paint: Paint) -> Vec<String> {
+    let Some(finding) = own_finding(category) else { return Vec::new() };
+    let words = shortened(&text::sentence(&finding.why, Place::Terminal), MOST_WORDS);
+    let said = format!("category: {}  {words}", finding.code);
+    paint.lines(&short_name(category.id.as_str()), category.verdict, &[said])
 }
 
 /// Whether a row stands for categories that could not be read: blocked, with no pool and no finding behind it.
@@ -167,21 +179,14 @@ fn is_unread(category: &PoolReport) -> bool {
 }
 
 /// Why the categories are blocked.
-fn unread_line(all: &PoolReport, paint: Paint) -> Option<String> {
-    let check = all.checks.first()?;
-    Some(format!("{}  {}  {}", paint.name("categories"), paint.verdict(all.verdict), because(check)))
+fn unread_lines(all: &PoolReport, paint: Paint) -> Vec<String> {
+    all.checks.first().map_or_else(Vec::new, |check| paint.lines("categories", all.verdict, &[because(check)]))
 }
 
-/// All names with one verdict in one line.
-fn grouped<'a>(
-    pools: impl Iterator<Item = &'a PoolReport>,
-    what: &str,
-    verdict: Verdict,
-    paint: Paint,
-) -> Option<String> {
+/// All names with one verdict.
+fn grouped<'a>(pools: impl Iterator<Item = &'a PoolReport>, what: &str, verdict: Verdict, paint: Paint) -> Vec<String> {
     let names: Vec<_> = pools.filter(|pool| pool.verdict == verdict).map(|pool| short_name(pool.id.as_str())).collect();
-    let line = || format!("{}  {}  {}", paint.name(what), paint.verdict(verdict), names.join(", "));
-    (!names.is_empty()).then(line)
+    if names.is_empty() { Vec::new() } else { paint.lines(what, verdict, &[names.join(", ")]) }
 }
 
 /// A category without its prefix.

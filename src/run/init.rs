@@ -6,9 +6,12 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 
 use super::{Answer, Surroundings};
-use crate::cli::{Cli, ExitCode, Failure, InitArgs};
+use crate::cli::{Cli, ExitCode, Failure, Format, InitArgs};
+use crate::outputs::text::{self, Place};
+use crate::outputs::verbs::document;
 use crate::review::gather::canonical;
 use crate::settings::{Settings, reference};
 use crate::store;
@@ -16,7 +19,7 @@ use crate::vocabulary::{FleetConfig, RouteDef, TargetKind};
 
 /// A thing that may be on a machine: the setting that names it, what it is, and where it lies below the workspace or home.
 struct Thing {
-    /// The setting; one that this version does not know becomes a comment.
+    /// The setting.
     key: &'static str,
     /// What it is.
     what: &'static str,
@@ -155,25 +158,67 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, around: &Surroundings<'_>) -> Resu
     // What init writes is what review reads: a file that does not parse must not come to be.
     Settings::parse(&text, &written).map_err(Failure::Failed)?;
     store::create_new(&path, text.as_bytes()).map_err(Failure::Failed)?;
-    let mut lines = found;
-    lines.push(format!("wrote {written}: read it, correct what is guessed, then run: pool-review review"));
-    let text = if cli.quiet { String::new() } else { lines.join("\n") + "\n" };
+    let text = match cli.format {
+        Format::Json => {
+            let found: Vec<Value> = found.iter().map(Found::json).collect();
+            document("init", json!({ "written": written, "found": found }))
+        }
+        Format::Human | Format::Csv => said(&written, &found),
+    };
     Ok(Answer { text, warnings: Vec::new(), code: ExitCode::Finished })
 }
 
+/// One thing that is on this machine.
+#[derive(Debug)]
+struct Found {
+    /// Its name in the settings.
+    name: String,
+    /// What it is.
+    what: String,
+    /// Where it is; of pools their ids.
+    places: Vec<String>,
+}
+
+impl Found {
+    /// A thing at one place.
+    fn at(name: &str, what: &str, place: &str) -> Self {
+        Self { name: name.to_owned(), what: what.to_owned(), places: vec![place.to_owned()] }
+    }
+
+    /// As JSON.
+    fn json(&self) -> Value {
+        json!({ "name": self.name, "what": self.what, "places": self.places })
+    }
+}
+
+/// What was found and written, and what to do next, for people.
+fn said(written: &str, found: &[Found]) -> String {
+    let show = |place: &String| text::name(place, Place::Terminal);
+    let line = |one: &Found| {
+        let places: Vec<String> = one.places.iter().map(show).collect();
+        let places = if places.is_empty() { "none".to_owned() } else { places.join(", ") };
+        format!("found {:<15} {places} ({})", one.name, one.what)
+    };
+    let mut lines: Vec<String> = found.iter().map(line).collect();
+    lines.push(format!(
+        "wrote {written}. Lines marked \"guessed\" in it are guesses: read them. Then run: pool-review review"
+    ));
+    lines.join("\n") + "\n"
+}
+
 /// The text of the file, and what was found.
-fn compose(look: &Around, now: DateTime<Utc>) -> anyhow::Result<(String, Vec<String>)> {
+fn compose(look: &Around, now: DateTime<Utc>) -> anyhow::Result<(String, Vec<Found>)> {
     let config = look.locate(&OPENCODE).ok_or_else(|| {
         anyhow!("no opencode config is here: looked for {} (~ is the home folder)", OPENCODE.join(", "))
     })?;
-    let mut found = vec![format!("config       {config}")];
+    let mut found = vec![Found::at("opencode", "the canonical config; read, never written", &config)];
     let probe = format!("---\nconfig:\n  opencode: {}\n---\n\nA probe.\n", quoted(&config));
     let canonical = canonical(&look.workspace, &Settings::parse(&probe, "the probe of init")?, now);
     let canonical = canonical.map_err(|error| anyhow!(error))?;
     let fleet = canonical.config();
     let routes = fleet.routes.iter().filter(|route| route.invalid.is_none());
     let pools: Vec<&RouteDef> = routes.collect();
-    found.push(format!("pools        {}", if pools.is_empty() { "none".to_owned() } else { ids(&pools).join(", ") }));
+    found.push(Found { name: "pools".to_owned(), what: "in that config".to_owned(), places: ids(&pools) });
     let mut file = String::from(HEAD);
     writeln!(file, "config:\n  opencode: {} # the canonical pools; read, never written", quoted(&config))?;
     things(&mut file, &mut found, look, &CONFIG)?;
@@ -204,51 +249,33 @@ fn quoted(text: &str) -> String {
     if is_plain && !text.starts_with('-') { text.to_owned() } else { format!("{text:?}") }
 }
 
-/// Whether this version knows a setting.
-fn is_known(key: &str) -> bool {
-    reference().iter().any(|one| one.key == key)
-}
-
 /// One line per thing: set when it is there, else a comment.
-fn things(file: &mut String, found: &mut Vec<String>, look: &Around, all: &[Thing]) -> anyhow::Result<()> {
+fn things(file: &mut String, found: &mut Vec<Found>, look: &Around, all: &[Thing]) -> anyhow::Result<()> {
     for thing in all {
         let name = thing.key.rsplit('.').next().unwrap_or(thing.key);
         let is_list = reference().iter().any(|one| one.key == thing.key && one.kind.to_string().contains("list"));
-        match look.locate(thing.places) {
-            Some(place) if is_known(thing.key) => {
-                let value = if is_list { format!("[{}]", quoted(&place)) } else { quoted(&place) };
-                writeln!(file, "  {name}: {value} # {}", thing.what)?;
-                found.push(format!("{name:<12} {place}"));
-            }
-            Some(place) => {
-                writeln!(file, "  # {}: {place} is there; this version does not read it", thing.what)?;
-                found.push(format!("{name:<12} {place} (not read by this version)"));
-            }
-            None if is_known(thing.key) => {
-                let place = thing.places.first().copied().unwrap_or_default();
-                writeln!(file, "  # {name}: {place} # {}; not found", thing.what)?;
-            }
-            None => {}
+        if let Some(place) = look.locate(thing.places) {
+            let value = if is_list { format!("[{}]", quoted(&place)) } else { quoted(&place) };
+            writeln!(file, "  {name}: {value} # {}", thing.what)?;
+            found.push(Found::at(name, thing.what, &place));
+        } else {
+            let place = thing.places.first().copied().unwrap_or_default();
+            writeln!(file, "  # {name}: {place} # {}; not found", thing.what)?;
         }
     }
     Ok(())
 }
 
 /// Session stores.
-fn stores(file: &mut String, found: &mut Vec<String>, look: &Around) -> anyhow::Result<()> {
+fn stores(file: &mut String, found: &mut Vec<Found>, look: &Around) -> anyhow::Result<()> {
     let there: Vec<(&str, &str, String)> =
         STORES.iter().filter_map(|(kind, what, place)| Some((*kind, *what, look.find(place)?))).collect();
-    found.extend(there.iter().map(|(kind, _, place)| format!("{kind:<12} {place}")));
-    let is_read = is_known("data.session_stores[].kind");
-    if is_read && !there.is_empty() {
+    found.extend(there.iter().map(|(kind, what, place)| Found::at(kind, what, place)));
+    if !there.is_empty() {
         writeln!(file, "  session_stores:")?;
     }
     for (kind, what, place) in &there {
-        if is_read {
-            writeln!(file, "    - {{ kind: {kind}, path: {} }} # {what}; read, never written", quoted(place))?;
-        } else {
-            writeln!(file, "  # {what}: {place}; `review` reads scorecards made from it (data.sessions)")?;
-        }
+        writeln!(file, "    - {{ kind: {kind}, path: {} }} # {what}; read, never written", quoted(place))?;
     }
     Ok(())
 }

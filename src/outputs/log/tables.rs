@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::section::Context;
 use crate::history::RunFact;
 use crate::outputs::text::{self, Place};
-use crate::outputs::view::{NOTHING, minute};
+use crate::outputs::view::{NOTHING, counted, minute};
 use crate::verdict::{Baseline, PoolReport, Proposal, Report};
 use crate::vocabulary::{SourceNote, SourceState};
 
@@ -16,6 +16,28 @@ const MOST_UNMATCHED: usize = 40;
 pub(super) fn table(heads: &[&str], rule: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut lines = vec![format!("| {} |", heads.join(" | ")), rule.to_owned()];
     lines.extend(rows.into_iter().map(|cells| format!("| {} |", cells.join(" | "))));
+    lines.join("\n")
+}
+
+/// As many rows as a section shows, and how many more there are.
+pub(super) fn capped(context: Context<'_>, heads: &[&str], rule: &str, mut rows: Vec<Vec<String>>) -> String {
+    let more = rows.len().saturating_sub(context.detail.most);
+    rows.truncate(context.detail.most);
+    let table = table(heads, rule, rows);
+    if more == 0 {
+        table
+    } else {
+        format!("{table}\n\nAnd {} in the run file.", counted(more, "more row", "more rows"))
+    }
+}
+
+/// As many lines as a section shows, and how many more there are.
+pub(super) fn listed(context: Context<'_>, mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(context.detail.most);
+    lines.truncate(context.detail.most);
+    if more > 0 {
+        lines.push(format!("- and {more} more in the run file"));
+    }
     lines.join("\n")
 }
 
@@ -31,30 +53,39 @@ pub(super) fn is_still(report: &Report) -> bool {
 }
 
 /// What the judgement rests on. Where nothing moved, sources that are fresh share a line with their ages.
-pub(super) fn sources(report: &Report) -> String {
+pub(super) fn sources(context: Context<'_>) -> String {
+    let report = context.report;
     let heads = ["Source", "State", "As of", "Age h", "Max age h", "Rows", "Used", "Rejected", "Digest"];
-    let is_short = |note: &SourceNote| is_still(report) && note.rejected == 0 && note.is_usable();
-    let (short, long): (Vec<&SourceNote>, Vec<&SourceNote>) = report.sources.iter().partition(|note| is_short(note));
+    let (absent, there): (Vec<&SourceNote>, Vec<&SourceNote>) =
+        report.sources.iter().partition(|note| note.state == SourceState::NotConfigured);
+    let (short, long): (Vec<&SourceNote>, Vec<&SourceNote>) =
+        there.into_iter().partition(|note| is_still(report) && note.is_usable());
     let mut parts = Vec::new();
-    if !long.is_empty() || short.is_empty() {
+    if !long.is_empty() {
         let rows = long.into_iter().map(|note| source_row(note, report));
         parts.push(table(&heads, "|:--|:--|:--|--:|--:|--:|--:|--:|:--|", rows));
     }
     let ages: Vec<String> = short.iter().map(|note| short_age(note, report)).collect();
     if !ages.is_empty() {
-        parts.push(format!("Fresh, age of at most: {}", ages.join(", ")));
+        parts.push(format!("Fresh, age of at most: {}.", ages.join(", ")));
+    }
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|note| note.source.as_str()).collect();
+        parts.push(format!("Not configured: {}.", names.join(", ")));
     }
     let remarks: Vec<_> = report.sources.iter().filter(|note| !note.remarks.is_empty()).map(source_remarks).collect();
     if !remarks.is_empty() {
-        parts.push(remarks.join("\n"));
+        parts.push(listed(context, remarks));
     }
     parts.join("\n\n")
 }
 
-/// A fresh source with its age and the age from which on it is stale.
+/// A fresh source with its age, the age from which on it is stale, and how many of its rows were not used because they are
+/// broken.
 fn short_age(note: &SourceNote, report: &Report) -> String {
     let hours = |hours: Option<f64>| hours.map_or(NOTHING.to_owned(), |hours| format!("{hours:.1}"));
-    format!("{} {} of {} h", note.source, hours(note.age_hours(report.now)), hours(note.max_age_hours))
+    let age = format!("{} {} of {} h", note.source, hours(note.age_hours(report.now)), hours(note.max_age_hours));
+    if note.rejected == 0 { age } else { format!("{age} ({} of {} rows rejected)", note.rejected, note.rows) }
 }
 
 /// Further facts about one source.
@@ -86,15 +117,15 @@ fn source_row(note: &SourceNote, report: &Report) -> Vec<String> {
 }
 
 /// Remarks on the whole run.
-pub(super) fn remarks(report: &Report) -> Option<String> {
+pub(super) fn remarks(context: Context<'_>) -> Option<String> {
     let lines: Vec<_> =
-        report.remarks.iter().map(|remark| format!("- {}", text::sentence(remark, Place::Markdown))).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+        context.report.remarks.iter().map(|remark| format!("- {}", text::sentence(remark, Place::Markdown))).collect();
+    (!lines.is_empty()).then(|| listed(context, lines))
 }
 
 /// Pools and categories whose verdict is another than in the run before.
-pub(super) fn moved(report: &Report, before: Option<&RunFact>) -> Option<String> {
-    let before = before?;
+pub(super) fn moved(context: Context<'_>, before: Option<&RunFact>) -> Option<String> {
+    let (report, before) = (context.report, before?);
     let line = |pool: &PoolReport| {
         let was = before.verdicts.get(pool.id.as_str()).map(|pool| pool.verdict);
         let name = text::name(pool.id.as_str(), Place::Markdown);
@@ -108,13 +139,13 @@ pub(super) fn moved(report: &Report, before: Option<&RunFact>) -> Option<String>
         before.verdicts.iter().filter(|(id, _)| !report.pools.iter().any(|pool| pool.id.as_str() == id.as_str()));
     let gone = gone.map(|(id, was)| format!("- {}: {} → not there", text::name(id, Place::Markdown), was.verdict));
     let lines: Vec<String> = report.pools.iter().filter_map(line).chain(gone).collect();
-    (!lines.is_empty()).then(|| format!("Verdicts that moved:\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Verdicts that moved:\n\n{}", listed(context, lines)))
 }
 
 /// Runs that were missed, late or killed since the run before.
-pub(super) fn cadence(said: &[String]) -> Option<String> {
+pub(super) fn cadence(context: Context<'_>, said: &[String]) -> Option<String> {
     let lines: Vec<_> = said.iter().map(|line| format!("- {}", text::own(line, Place::Markdown))).collect();
-    (!lines.is_empty()).then(|| format!("Cadence since the run before:\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Cadence since the run before:\n\n{}", listed(context, lines)))
 }
 
 /// The link of a proposal, by the first digits of its fingerprint.
@@ -148,8 +179,9 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
 }
 
 /// Names that matched nothing, by source; suggestions are shown and never used.
-pub(super) fn unmatched(report: &Report) -> Option<String> {
-    let is_still = is_still(report);
+pub(super) fn unmatched(context: Context<'_>) -> Option<String> {
+    let report = context.report;
+    let most = MOST_UNMATCHED.min(context.detail.most);
     let mut by_source: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (source, id, suggestion) in &report.unmatched {
         let id = text::name(id, Place::Markdown);
@@ -157,26 +189,26 @@ pub(super) fn unmatched(report: &Report) -> Option<String> {
         by_source.entry(source).or_default().push(suggestion.as_ref().map_or_else(|| id.clone(), like));
     }
     let line = |(source, mut names): (&str, Vec<String>)| {
-        let more = names.len().saturating_sub(MOST_UNMATCHED);
-        names.truncate(MOST_UNMATCHED);
+        let more = names.len().saturating_sub(most);
+        names.truncate(most);
         if more > 0 {
             names.push(format!("and {more} more in the run file"));
         }
         format!("- {}: {}", text::own(source, Place::Markdown), names.join(", "))
     };
-    if is_still && !report.unmatched.is_empty() {
-        let words = "names matched no known model, as the run file lists them";
-        return Some(format!("{} {words}.", report.unmatched.len()));
+    if is_still(report) && !report.unmatched.is_empty() {
+        let names = counted(report.unmatched.len(), "name", "names");
+        return Some(format!("{names} matched no known model; the run file has them."));
     }
     let lines: Vec<_> = by_source.into_iter().map(line).collect();
     let summary = format!("Names that matched no known model: {} (suggestions are never used)", report.unmatched.len());
     (!lines.is_empty()).then(|| fold(&summary, &lines.join("\n")))
 }
 
-/// The first few rows of each source that were not used.
-pub(super) fn rejects(report: &Report) -> Option<String> {
+/// The first few rows of each source that were not used; where nothing moved their counts stand with the sources.
+pub(super) fn rejects(context: Context<'_>) -> Option<String> {
     let mut lines = Vec::new();
-    for note in &report.sources {
+    for note in context.report.sources.iter().filter(|note| !(is_still(context.report) && note.is_usable())) {
         for reject in &note.rejects {
             let place = text::name(&reject.place.to_string(), Place::Markdown);
             lines.push(format!("- {}: {place} {}", note.source, text::quote(&reject.reason, Place::Markdown)));
@@ -186,5 +218,5 @@ pub(super) fn rejects(report: &Report) -> Option<String> {
             lines.push(format!("- {}: and {more} more", note.source));
         }
     }
-    (!lines.is_empty()).then(|| format!("Rows that were not used:\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Rows that were not used:\n\n{}", listed(context, lines)))
 }
