@@ -153,7 +153,7 @@ fn main() {
     let mut reviewed = None;
     let judging = best(|| reviewed = Some(review(&gathered, &settings, &Past::default(), clock, |_| None)));
     let reviewed = reviewed.unwrap();
-    let showing = best(|| drop(outputs::terminal::render(&reviewed.report, false, outputs::wrap::WIDTH)));
+    let showing = best(|| drop(outputs::terminal::render(&reviewed.report, outputs::terminal::Look::PLAIN)));
     let whole = gathering + judging + showing;
     println!(
         "gather {:.0} ms, judge {:.0} ms, terminal {:.0} ms",

@@ -75,7 +75,7 @@ fn demo(root: &Path, settings: &Settings, clock: Clock) {
     let gathering = median(|| drop(black_box(gathered(root, settings, clock.now))));
     let judging = median(|| drop(black_box(review(&sources, settings, &past, clock, |_| None))));
     let showing = median(|| {
-        black_box(outputs::terminal::render(&reviewed.report, false, outputs::wrap::WIDTH));
+        black_box(outputs::terminal::render(&reviewed.report, outputs::terminal::Look::PLAIN));
         black_box(outputs::json::run_json(&reviewed.report));
     });
     line("demo: reading its bytes once", read, "the floor");

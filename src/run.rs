@@ -18,6 +18,7 @@ use crate::checks::CHECKS;
 use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
 use crate::fetch;
 use crate::history::{Cadence, MarketMemory, Rhythm};
+use crate::outputs::terminal::Look;
 use crate::outputs::verbs::document;
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, Gathered, canonical, gather};
@@ -50,7 +51,7 @@ pub struct Surroundings<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// Waits.
     pub sleep: &'a dyn Fn(std::time::Duration),
-    /// Shows what is being done; says nothing where stderr is no terminal.
+    /// Shows what is being done until the next message; an empty one takes it away. Says nothing where stderr is no terminal.
     pub doing: &'a dyn Fn(&str),
     /// The machine around it.
     pub host: Host<'a>,
@@ -119,9 +120,22 @@ fn carry_out(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     }
 }
 
+/// The settings of an instruction file; where there is none the error says how to come by one.
+fn settings(cli: &Cli, path: &Path) -> Result<Settings, Failure> {
+    if !cli.workspace.join(path).exists() {
+        let (path, folder) = (path.display(), cli.workspace.display());
+        let error = anyhow!(
+            "{path}: no such file in the workspace {folder}; `pool-review init` writes one from what is on this machine, \
+             --instructions names another, --workspace names another folder"
+        );
+        return Err(Failure::Unusable(error));
+    }
+    Settings::load(&cli.workspace, path).map_err(Failure::Unusable)
+}
+
 /// Brings bodies into the data folder. A source that fails is a warning; only when every one fails has the run failed.
 fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &args.instructions)?;
     let jobs = fetch::plan(&settings, &args.sources);
     if jobs.is_empty() {
         let named = if args.sources.is_empty() { "no source" } else { "none of the named sources" };
@@ -134,6 +148,7 @@ fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<A
         progress: around.doing,
     };
     let done = fetch::run(&cli.workspace, &settings, &jobs, (args.force, args.accept_fewer), &outside);
+    (around.doing)("");
     let failed = done.iter().filter(|fetched| fetched.is_failed());
     let warnings: Vec<String> = failed.map(fetch::Fetched::line).collect();
     let code = if warnings.len() == done.len() { ExitCode::Failed } else { ExitCode::Finished };
@@ -172,7 +187,7 @@ fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<A
         Ok(view) => Ok(answer(outputs::inspect::pool(&view))),
         Err(pools) => {
             let checks = pages.iter().map(|(id, _)| *id).collect::<Vec<_>>().join(", ");
-            let pools = pools.join(", ");
+            let pools = if pools.is_empty() { "none".to_owned() } else { pools.join(", ") };
             let error = anyhow!("nothing is called {topic:?}; checks: {checks}; pools: {pools}");
             Err(Failure::Unusable(error))
         }
@@ -195,7 +210,7 @@ fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Ans
 
 /// Reads everything as a review does, and writes nothing.
 fn look(cli: &Cli, path: &Path, around: &Surroundings<'_>) -> Result<(Settings, Clock, Gathered), Failure> {
-    let settings = Settings::load(&cli.workspace, path).map_err(Failure::Unusable)?;
+    let settings = settings(cli, path)?;
     let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
     let is_frozen = cli.now.is_none() && settings.frozen_now.is_some();
     let clock = Clock { now, is_frozen, next_due: None };
@@ -211,7 +226,7 @@ fn answer(text: String) -> Answer {
 
 /// One audit. Settings and canonical config are read first: while they are unusable nothing is written.
 fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &args.instructions)?;
     let schedule = schedule(&settings).map_err(Failure::Unusable)?;
     let started = (around.clock)();
     let now = cli.now.or(settings.frozen_now).unwrap_or(started);
@@ -239,6 +254,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
         Vec::new()
     };
     let outcome = audit(&Audit { cli, args, settings: &settings, store: &store, around }, config, clock, &said);
+    (around.doing)("");
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
@@ -300,11 +316,13 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let Audit { cli, args, settings, store, around } = *audit;
     let (file, warning) = outputs::read_market(store)?;
     let remembered = file.before(&clock.run_id()).clone();
+    (around.doing)("reading pools, market and evidence");
     let mut gathered = gather(&cli.workspace, settings, config, &remembered, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
     let (ledger, _) = outputs::read_ledger(store)?;
     let past = ledger.before(&clock.run_id());
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
+    (around.doing)("judging pools");
     let reviewed = review(&gathered, settings, &past, clock, stored);
     let runs = ledger.runs();
     let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| *fact);
@@ -313,6 +331,7 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
         outputs::keep_market(&file, store)?;
     }
     let delivery = delivery(&reviewed, settings, since);
+    (around.doing)("writing reports");
     let mut warnings = outputs::deliver(delivery, store)?;
     warnings.extend(warning);
     if let Some(summary) = &around.host.job_summary {
@@ -325,8 +344,8 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
         Format::Json => outputs::json::run_json(&reviewed.report),
         Format::Human | Format::Csv => {
             let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));
-            outputs::terminal::render(&reviewed.report, around.colour, around.columns)
-                + &annotations.unwrap_or_default()
+            let look = Look { colour: around.colour, columns: around.columns, reports: delivery.reports };
+            outputs::terminal::render(&reviewed.report, look) + &annotations.unwrap_or_default()
         }
     };
     Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })

@@ -132,7 +132,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sha2", &["sources", "vocabulary"]),
     ("signal_hook", &["main"]),
     ("similar", &["change"]),
-    ("terminal_size", &["main"]),
+    ("termsize", &["main"]),
     ("ureq", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
     ("zstd", &["sources"]),

@@ -86,12 +86,13 @@ fn assert_fits(document: &str) -> String {
 }
 
 /// The demo after its review, with an instruction file of another name that asks a server that is not there.
-fn demo() -> Scene {
-    let scene = Scene::demo("verbs");
+fn demo(name: &str) -> Scene {
+    let scene = Scene::demo(name);
     let text = std::fs::read_to_string(scene.root.join("instructions/pool-composition-review.md")).unwrap();
     let (front, prose) = text.strip_prefix("---\n").unwrap().split_once("\n---\n").unwrap();
     let nowhere = "fetch: { urls: { catalogues: \"http://127.0.0.1:9/api.json\" } }";
     put(&scene.root.join("elsewhere.md"), &format!("---\n{front}\n{nowhere}\n---\n{prose}"));
+    scene.copy("data/fleet/.opencode", ".opencode");
     scene
 }
 
@@ -106,7 +107,7 @@ fn ask(scene: &Scene, args: &[&str]) -> Answer {
 fn every_verb_has_a_json_form_that_fits_its_schema() {
     let named: BTreeSet<String> = ROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(named, verbs(&Cli::command(), ""), "a row for every verb, a verb for every row");
-    let scene = demo();
+    let scene = demo("json");
     ask(&scene, &["review"]);
     let mut shapes: BTreeSet<String> = FILES.map(str::to_owned).into_iter().collect();
     for args in ROWS.iter().flat_map(|(_, lines)| lines.iter()) {
@@ -119,7 +120,7 @@ fn every_verb_has_a_json_form_that_fits_its_schema() {
         let answer = ask(&scene, &given.iter().map(String::as_str).collect::<Vec<_>>());
         shapes.insert(assert_fits(&answer.text));
     }
-    shapes.extend(watched().iter().map(|line| assert_fits(line)));
+    shapes.extend(watched("verbs-watch-shapes").iter().map(|line| assert_fits(line)));
     let folder = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions/schemas")).unwrap();
     let files = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let schemas: BTreeSet<String> = files.filter_map(|file| Some(file.strip_suffix(".v1.json")?.to_owned())).collect();
@@ -127,11 +128,11 @@ fn every_verb_has_a_json_form_that_fits_its_schema() {
 }
 
 /// What `watch` prints while settings break and mend, reviews are missed, another process holds the lock, and it is stopped.
-fn watched() -> Vec<String> {
-    let workspace = fleet("verbs-watch", 1, 0);
+fn watched(name: &str) -> Vec<String> {
+    let workspace = fleet(name, 1, 0);
     let settings = workspace.join("instructions/pool-composition-review.md");
     let text = std::fs::read_to_string(&settings).unwrap();
-    let (clock, pauses) = (Cell::new(at("2027-03-01T11:59:30Z")), Cell::new(0));
+    let (clock, pauses) = (Cell::new(at("2027-03-01T11:50:00Z")), Cell::new(0));
     let held: RefCell<Option<Store>> = RefCell::default();
     let pause = |time: TimeDelta| {
         clock.set(clock.get() + time);
@@ -173,7 +174,7 @@ fn watched() -> Vec<String> {
 
 #[test]
 fn watch_prints_one_document_per_event() {
-    let lines = watched();
+    let lines = watched("verbs-watch-events");
     let events: Vec<String> = lines
         .iter()
         .map(|line| {
@@ -190,7 +191,7 @@ fn watch_prints_one_document_per_event() {
 
 #[test]
 fn quiet_leaves_stdout_empty_and_csv_is_for_sessions() {
-    let scene = demo();
+    let scene = demo("quiet");
     for args in ROWS.iter().flat_map(|(_, lines)| lines.iter()) {
         let args: Vec<&str> = ["--quiet"].into_iter().chain(args.iter().copied()).collect();
         if let Ok(answer) = verb(&scene.root, at("2026-11-29T12:00:00Z"), host(None), &args) {

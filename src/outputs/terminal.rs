@@ -7,6 +7,7 @@ use super::text::{self, Place};
 use super::view::{categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, tally};
 use super::wrap;
 use crate::verdict::{CheckReport, Finding, PoolReport, Report, Subject, Verdict};
+use crate::vocabulary::{SourceNote, SourceState};
 
 /// Longest sentence.
 const MOST_WORDS: usize = 240;
@@ -17,15 +18,32 @@ const VERDICT: usize = 25;
 /// Width of the column of names.
 const MOST_NAME: usize = 28;
 
-/// The summary of a run in lines of so many columns. Colour adds nothing that the words do not say.
-pub fn render(report: &Report, colour: bool, columns: usize) -> String {
-    let paint = Paint { colour, width: name_width(report), columns };
+/// How a summary looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// Whether escape codes are wanted.
+    pub colour: bool,
+    /// Columns of a line.
+    pub columns: usize,
+    /// The reports folder as configured.
+    pub reports: &'a str,
+}
+
+impl Look<'_> {
+    /// For a pipe.
+    pub const PLAIN: Self = Self { colour: false, columns: wrap::WIDTH, reports: "reports" };
+}
+
+/// The summary of a run. Colour adds nothing that the words do not say.
+pub fn render(report: &Report, look: Look<'_>) -> String {
+    let columns = look.columns;
+    let paint = Paint { colour: look.colour, width: name_width(report), columns };
     let mut lines = vec![title(report)];
-    lines.extend(frozen(report).iter().flat_map(|line| wrap::line(line, columns)));
+    let reports = show(look.reports.trim_end_matches('/'));
+    let written = format!("all of it: {reports}/index.html in a browser, {reports}/README.md as text");
+    lines.extend(frozen(report).into_iter().chain([written]).flat_map(|line| wrap::line(&line, columns)));
     lines.push(String::new());
-    for pool in pools(report).filter(|pool| needs_someone(pool)) {
-        lines.extend(block(report, pool, paint));
-    }
+    lines.extend(blocks(report, paint));
     lines.extend(grouped(pools(report), "pools", Verdict::InsufficientEvidence, paint));
     lines.extend(categories(report).flat_map(|category| own_block(category, paint)));
     lines.extend(categories(report).filter(|category| is_unread(category)).flat_map(|all| unread_lines(all, paint)));
@@ -36,7 +54,7 @@ pub fn render(report: &Report, colour: bool, columns: usize) -> String {
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
     }
-    let last = super::credit(report).into_iter().chain(tallies(report)).chain([checks(report)]);
+    let last = remedies(report).into_iter().chain(super::credit(report)).chain(tallies(report)).chain([checks(report)]);
     lines.extend(last.flat_map(|line| wrap::line(&line, columns)));
     lines.join("\n") + "\n"
 }
@@ -70,16 +88,19 @@ impl Paint {
         format!("{:<width$}", shortened(name, self.width), width = self.width)
     }
 
-    /// A name, its verdict and what there is to say, in lines that fit.
-    fn lines(self, name: &str, verdict: Verdict, said: &[String]) -> Vec<String> {
+    /// A name, its verdict and what there is to say, each behind a label, in lines that fit.
+    fn lines(self, name: &str, verdict: Verdict, said: &[(String, String)]) -> Vec<String> {
         let start = self.width + VERDICT;
         let indent = " ".repeat(start);
         let mut lines = Vec::new();
-        for (i, words) in said.iter().enumerate() {
-            let mut fitting = wrap::behind(start, words, self.columns);
+        for (i, (label, words)) in said.iter().enumerate() {
+            let mut fitting = wrap::behind(start + label.chars().count(), words, self.columns);
+            fitting[0].insert_str(0, label);
             let before =
                 if i == 0 { format!("{}  {}  ", self.name(name), self.verdict(verdict)) } else { indent.clone() };
             fitting[0].insert_str(0, &before);
+            let length = fitting[0].trim_end().len();
+            fitting[0].truncate(length);
             lines.extend(fitting);
         }
         lines
@@ -117,8 +138,59 @@ fn frozen(report: &Report) -> Option<String> {
         .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's"))
 }
 
-/// One pool: a line per check that carries its verdict, the other checks in brackets.
-fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
+/// Fewest pools that share a block because the same keeps all of them from being judged.
+const FEW: usize = 3;
+
+/// What there is to say of pools that need someone, in report order. Pools of which nothing but the same reasons can be said
+/// share a block.
+fn blocks(report: &Report, paint: Paint) -> Vec<String> {
+    let mut groups: Vec<(Vec<(String, String)>, Vec<&PoolReport>)> = Vec::new();
+    for pool in pools(report).filter(|pool| needs_someone(pool)) {
+        let said = block(report, pool);
+        let mut carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
+        let is_alike = |group: &&mut (Vec<(String, String)>, Vec<&PoolReport>)| {
+            group.0 == said && group.1.iter().all(|other| other.verdict == pool.verdict)
+        };
+        let group = if carrying.all(|check| head(check).is_none()) { groups.iter_mut().find(is_alike) } else { None };
+        match group {
+            Some(group) => group.1.push(pool),
+            None => groups.push((said, vec![pool])),
+        }
+    }
+    groups.iter().flat_map(|(said, pools)| group(said, pools, paint)).collect()
+}
+
+/// A block of one pool, or of several with their names below it.
+fn group(said: &[(String, String)], pools: &[&PoolReport], paint: Paint) -> Vec<String> {
+    let names: Vec<String> = pools.iter().map(|pool| show(pool.id.as_str())).collect();
+    if pools.len() < FEW {
+        return names.iter().zip(pools).flat_map(|(name, pool)| paint.lines(name, pool.verdict, said)).collect();
+    }
+    let all: Vec<(String, String)> = said.iter().cloned().chain([("pools: ".to_owned(), names.join(", "))]).collect();
+    paint.lines(&format!("{} pools", pools.len()), pools[0].verdict, &all)
+}
+
+/// Sources that are stale or failed, and what to do.
+fn remedies(report: &Report) -> Vec<String> {
+    let one = |note: &SourceNote| {
+        let what = match (&note.state, note.age_hours(report.now), note.max_age_hours) {
+            (SourceState::Failed(reason), ..) => format!("failed: {}", text::quote(reason, Place::Terminal)),
+            (SourceState::Stale, Some(age), Some(limit)) => format!("stale: {age:.1} h old, at most {limit:.1} h"),
+            (SourceState::Stale, ..) => {
+                "stale: nothing says how old it is (a sidecar <file>.meta.json would)".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!(
+            "source {} is {what}; pool-review doctor says more, pool-review fetch brings market data",
+            note.source
+        ))
+    };
+    report.sources.iter().filter_map(one).collect()
+}
+
+/// One pool: a line per check that carries its verdict, then the verdicts of the other checks.
+fn block(report: &Report, pool: &PoolReport) -> Vec<(String, String)> {
     let rest: Vec<_> = pool
         .checks
         .iter()
@@ -126,12 +198,12 @@ fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
         .map(|check| format!("{} {}", check.check, check.verdict))
         .collect();
     let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
-    let mut lines: Vec<String> =
-        carrying.map(|check| format!("{:<13}  {}", check.check, said(report, check))).collect();
+    let mut lines: Vec<(String, String)> =
+        carrying.map(|check| (format!("{:<13}  ", check.check), said(report, check))).collect();
     if !rest.is_empty() {
-        lines.push(format!("also {}", rest.join(", ")));
+        lines.push(("also ".to_owned(), rest.join(", ")));
     }
-    paint.lines(&show(pool.id.as_str()), pool.verdict, &lines)
+    lines
 }
 
 /// What a check says in one line: its carrying finding in numbers, or why it has none.
@@ -168,8 +240,8 @@ fn own_finding(category: &PoolReport) -> Option<&Finding> {
 fn own_block(category: &PoolReport, paint: Paint) -> Vec<String> {
     let Some(finding) = own_finding(category) else { return Vec::new() };
     let words = shortened(&text::sentence(&finding.why, Place::Terminal), MOST_WORDS);
-    let said = format!("category: {}  {words}", finding.code);
-    paint.lines(&short_name(category.id.as_str()), category.verdict, &[said])
+    let label = format!("category: {}  ", finding.code);
+    paint.lines(&short_name(category.id.as_str()), category.verdict, &[(label, words)])
 }
 
 /// Whether a row stands for categories that could not be read: blocked, with no pool and no finding behind it.
@@ -180,13 +252,15 @@ fn is_unread(category: &PoolReport) -> bool {
 
 /// Why the categories are blocked.
 fn unread_lines(all: &PoolReport, paint: Paint) -> Vec<String> {
-    all.checks.first().map_or_else(Vec::new, |check| paint.lines("categories", all.verdict, &[because(check)]))
+    all.checks
+        .first()
+        .map_or_else(Vec::new, |check| paint.lines("categories", all.verdict, &[(String::new(), because(check))]))
 }
 
 /// All names with one verdict.
 fn grouped<'a>(pools: impl Iterator<Item = &'a PoolReport>, what: &str, verdict: Verdict, paint: Paint) -> Vec<String> {
     let names: Vec<_> = pools.filter(|pool| pool.verdict == verdict).map(|pool| short_name(pool.id.as_str())).collect();
-    if names.is_empty() { Vec::new() } else { paint.lines(what, verdict, &[names.join(", ")]) }
+    if names.is_empty() { Vec::new() } else { paint.lines(what, verdict, &[(String::new(), names.join(", "))]) }
 }
 
 /// A category without its prefix.
@@ -198,7 +272,11 @@ fn short_name(id: &str) -> String {
 fn tallies(report: &Report) -> Vec<String> {
     let (pools, categories): (Vec<_>, Vec<_>) = (pools(report).collect(), categories(report).collect());
     let of = |pools: &[&PoolReport]| tally(pools.iter().map(|pool| pool.verdict));
-    let mut first = vec![format!("{}: {}", counted(pools.len(), "pool", "pools"), of(&pools))];
+    let mut first = vec![if pools.is_empty() {
+        "no pool is defined in the config that was read; pool-review doctor lists the files".to_owned()
+    } else {
+        format!("{}: {}", counted(pools.len(), "pool", "pools"), of(&pools))
+    }];
     if !categories.is_empty() {
         first.push(format!("{}: {}", counted(categories.len(), "category", "categories"), of(&categories)));
     }
@@ -209,7 +287,7 @@ fn tallies(report: &Report) -> Vec<String> {
     });
     let open = match report.proposals.len() {
         0 => "no open proposal".to_owned(),
-        count => format!("{} in the reports folder", counted(count, "open proposal", "open proposals")),
+        count => counted(count, "open proposal", "open proposals"),
     };
     let unmatched = counted(report.unmatched.len(), "name", "names");
     vec![first.join(". "), format!("{moved}; {open}; {unmatched} not matched")]

@@ -46,7 +46,10 @@ fn spread(lines: &mut Vec<String>, part: &str, room: &impl Fn(usize) -> usize) {
         let count = lines.len();
         let line = lines.last_mut().expect("there is a line from the beginning");
         let needed = line.chars().count() + gap.len() + word.chars().count();
-        if line.is_empty() {
+        let width = word.chars().count();
+        if line.is_empty() && count == 1 && width > room(1) && width <= room(2) {
+            lines.push(word.to_owned());
+        } else if line.is_empty() {
             line.push_str(word);
         } else if needed <= room(count) {
             line.push_str(gap);
@@ -60,8 +63,7 @@ fn spread(lines: &mut Vec<String>, part: &str, room: &impl Fn(usize) -> usize) {
 
 /// A line of its own, as lines; further ones are indented a little.
 pub fn line(words: &str, width: usize) -> Vec<String> {
-    let lines = behind(0, words, width);
-    lines.into_iter().enumerate().map(|(i, line)| if i == 0 { line } else { GAP.to_owned() + &line }).collect()
+    behind(GAP.len(), words, width)
 }
 
 #[cfg(test)]

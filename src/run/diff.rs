@@ -5,12 +5,11 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::{Answer, settings};
 use crate::cli::{Cli, ExitCode, Failure, FileArgs, Format};
 use crate::outputs::text::{self, Place};
 use crate::outputs::verbs::document;
 use crate::outputs::wrap;
-use crate::settings::Settings;
 use crate::store::{look, look_into};
 
 /// One outcome on both sides; `None` where there is none.
@@ -43,7 +42,7 @@ pub(super) fn run(
     (before, after): (&str, &str),
     columns: usize,
 ) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &file.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &file.instructions)?;
     let runs = cli.workspace.join(&settings.reports).join("runs");
     let known = known(&runs).map_err(Failure::Failed)?;
     let load = |name: &str| load(&runs, &known, name).map_err(Failure::Unusable);
@@ -78,7 +77,13 @@ fn load(runs: &Path, known: &[String], name: &str) -> Result<(String, Value)> {
             first
         }
     };
-    let id = id.ok_or_else(|| anyhow!("no run file for {name:?}; {} are known", known.len()))?;
+    let id = id.ok_or_else(|| match known {
+        [] => anyhow!("no run is known in {}; `pool-review review` makes one", runs.display()),
+        [only] => anyhow!("no run file for {name:?}: the only run is {only}, and a diff needs two"),
+        [.., newest] => {
+            anyhow!("no run file for {name:?} among {} in {}; the newest is {newest}", known.len(), runs.display())
+        }
+    })?;
     let path = runs.join(format!("{id}.json"));
     let bytes = look(&path)?.unwrap_or_default();
     let value = serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?;

@@ -25,6 +25,8 @@ struct Thing {
     what: &'static str,
     /// Places, the first that exists counts. `~` is the home folder.
     places: &'static [&'static str],
+    /// Whether `fetch` brings it without a key or an address of one's own.
+    is_fetched: bool,
 }
 
 /// Parts of the config.
@@ -33,6 +35,7 @@ const CONFIG: [Thing; 5] = [
         key: "config.openchamber",
         what: "the categories of OpenChamber",
         places: &["openchamber/routing.json", ".openchamber/routing.json", "~/.config/openchamber/routing.json"],
+        is_fetched: false,
     },
     Thing {
         key: "config.omo",
@@ -44,6 +47,7 @@ const CONFIG: [Thing; 5] = [
             "~/.config/opencode/oh-my-openagent.json",
             "~/.config/opencode/oh-my-opencode.json",
         ],
+        is_fetched: false,
     },
     Thing {
         key: "config.litellm",
@@ -55,30 +59,61 @@ const CONFIG: [Thing; 5] = [
             "~/.config/litellm/config.yaml",
             "~/.litellm/config.yaml",
         ],
+        is_fetched: false,
     },
-    Thing { key: "config.ccr", what: "claude-code-router", places: &["~/.claude-code-router/config.json"] },
-    Thing { key: "config.scheduler", what: "jobs of opencode-scheduler", places: &["~/.config/opencode/scheduler"] },
+    Thing {
+        key: "config.ccr",
+        what: "claude-code-router",
+        places: &["~/.claude-code-router/config.json"],
+        is_fetched: false,
+    },
+    Thing {
+        key: "config.scheduler",
+        what: "jobs of opencode-scheduler",
+        places: &["~/.config/opencode/scheduler"],
+        is_fetched: false,
+    },
 ];
 
 /// Data files.
-const DATA: [Thing; 7] = [
+const DATA: [Thing; 9] = [
     Thing {
         key: "data.market",
-        what: "Artificial Analysis bodies",
+        what: "Artificial Analysis: quality, speed, price (fetch needs a key)",
         places: &["data/market/artificial-analysis", "data/artificial-analysis"],
+        is_fetched: false,
     },
     Thing {
         key: "data.catalogues",
-        what: "models.dev api.json",
-        places: &["data/market/models-dev.json", "data/models-dev.json", "~/.cache/opencode/models.json"],
+        what: "models.dev: who offers what",
+        places: &["data/market/models-dev.json", "data/models-dev.json"],
+        is_fetched: true,
     },
-    Thing { key: "data.retirements", what: "LiteLLM map", places: &["data/market/litellm.json", "data/litellm.json"] },
-    Thing { key: "data.aliases", what: "reviewed alias file", places: &["data/aliases.csv"] },
-    Thing { key: "data.speeds", what: "measured speeds", places: &["data/evidence/speeds.csv", "data/speeds.csv"] },
+    Thing {
+        key: "data.retirements",
+        what: "LiteLLM map of end dates",
+        places: &["data/market/litellm.json", "data/litellm.json"],
+        is_fetched: true,
+    },
+    Thing {
+        key: "data.openrouter",
+        what: "OpenRouter's models",
+        places: &["data/market/openrouter.json"],
+        is_fetched: true,
+    },
+    Thing { key: "data.prices", what: "genai-prices", places: &["data/market/prices.json"], is_fetched: true },
+    Thing { key: "data.aliases", what: "reviewed alias file", places: &["data/aliases.csv"], is_fetched: false },
+    Thing {
+        key: "data.speeds",
+        what: "measured speeds",
+        places: &["data/evidence/speeds.csv", "data/speeds.csv"],
+        is_fetched: false,
+    },
     Thing {
         key: "data.sessions",
         what: "scorecards",
         places: &["data/evidence/scorecards.csv", "data/scorecards.csv"],
+        is_fetched: false,
     },
     Thing {
         key: "data.quotas",
@@ -89,6 +124,7 @@ const DATA: [Thing; 7] = [
             "~/.local/share/quota-snapshots",
             "~/.local/state/quota-snapshots",
         ],
+        is_fetched: false,
     },
 ];
 
@@ -171,7 +207,7 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, around: &Surroundings<'_>) -> Resu
 /// One thing that is on this machine.
 #[derive(Debug)]
 struct Found {
-    /// Its name in the settings.
+    /// The setting that names it; `pools` of the pools.
     name: String,
     /// What it is.
     what: String,
@@ -197,21 +233,30 @@ fn said(written: &str, found: &[Found]) -> String {
     let line = |one: &Found| {
         let places: Vec<String> = one.places.iter().map(show).collect();
         let places = if places.is_empty() { "none".to_owned() } else { places.join(", ") };
-        format!("found {:<15} {places} ({})", one.name, one.what)
+        format!("found {:<19} {places} ({})", one.name, one.what)
     };
     let mut lines: Vec<String> = found.iter().map(line).collect();
-    lines.push(format!(
-        "wrote {written}. Lines marked \"guessed\" in it are guesses: read them. Then run: pool-review review"
-    ));
+    lines.push(format!("wrote {written}; correct the lines that say \"guessed\", then run: pool-review review"));
+    if !found.iter().any(|one| one.name == "data.catalogues") {
+        lines.push(
+            "without market data only your own config and sessions are judged: take the # off the market lines below data: \
+             and run pool-review fetch"
+                .to_owned(),
+        );
+    }
     lines.join("\n") + "\n"
 }
 
 /// The text of the file, and what was found.
 fn compose(look: &Around, now: DateTime<Utc>) -> anyhow::Result<(String, Vec<Found>)> {
     let config = look.locate(&OPENCODE).ok_or_else(|| {
-        anyhow!("no opencode config is here: looked for {} (~ is the home folder)", OPENCODE.join(", "))
+        anyhow!(
+            "no opencode config is here: looked for {} (~ is the home folder); run it in the folder of your fleet, or name \
+             that with --workspace and another home with --home",
+            OPENCODE.join(", ")
+        )
     })?;
-    let mut found = vec![Found::at("opencode", "the canonical config; read, never written", &config)];
+    let mut found = vec![Found::at("config.opencode", "the canonical config; read, never written", &config)];
     let probe = format!("---\nconfig:\n  opencode: {}\n---\n\nA probe.\n", quoted(&config));
     let canonical = canonical(&look.workspace, &Settings::parse(&probe, "the probe of init")?, now);
     let canonical = canonical.map_err(|error| anyhow!(error))?;
@@ -257,10 +302,12 @@ fn things(file: &mut String, found: &mut Vec<Found>, look: &Around, all: &[Thing
         if let Some(place) = look.locate(thing.places) {
             let value = if is_list { format!("[{}]", quoted(&place)) } else { quoted(&place) };
             writeln!(file, "  {name}: {value} # {}", thing.what)?;
-            found.push(Found::at(name, thing.what, &place));
+            found.push(Found::at(thing.key, thing.what, &place));
         } else {
             let place = thing.places.first().copied().unwrap_or_default();
-            writeln!(file, "  # {name}: {place} # {}; not found", thing.what)?;
+            let how =
+                if thing.is_fetched { "; take the # off, and `pool-review fetch` brings it" } else { "; not found" };
+            writeln!(file, "  # {name}: {place} # {}{how}", thing.what)?;
         }
     }
     Ok(())
@@ -270,7 +317,7 @@ fn things(file: &mut String, found: &mut Vec<Found>, look: &Around, all: &[Thing
 fn stores(file: &mut String, found: &mut Vec<Found>, look: &Around) -> anyhow::Result<()> {
     let there: Vec<(&str, &str, String)> =
         STORES.iter().filter_map(|(kind, what, place)| Some((*kind, *what, look.find(place)?))).collect();
-    found.extend(there.iter().map(|(kind, what, place)| Found::at(kind, what, place)));
+    found.extend(there.iter().map(|(_, what, place)| Found::at("data.session_stores", what, place)));
     if !there.is_empty() {
         writeln!(file, "  session_stores:")?;
     }

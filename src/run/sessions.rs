@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{Answer, Surroundings};
+use super::{Answer, Surroundings, settings};
 use crate::cli::{By, Cli, ExitCode, Failure, Format, RollupFormat, SessionsArgs};
 use crate::identity::Identity;
 use crate::outputs;
@@ -85,7 +85,7 @@ fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result
 
 /// Reads the stores of the settings, with pools, prices and the days kept from earlier runs.
 fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &args.instructions)?;
     let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
     let gathered = gather(&cli.workspace, &settings, config, &crate::history::MarketMemory::default(), now);

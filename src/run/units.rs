@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
 use clap::ValueEnum as _;
 use serde_json::json;
 
-use super::{Answer, Surroundings, schedule};
+use super::{Answer, Surroundings, schedule, settings};
 use crate::cli::{Cli, ExitCode, Failure, FileArgs, Format, Target};
 use crate::outputs::verbs::document;
 use crate::schedule::Schedule;
@@ -36,7 +36,7 @@ struct Job {
 
 /// Prints a unit.
 pub(super) fn run(cli: &Cli, file: &FileArgs, target: Target, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &file.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &file.instructions)?;
     let schedule = schedule(&settings).map_err(Failure::Unusable)?;
     let workspace = cli.workspace.canonicalize().map_err(|error| Failure::Unusable(error.into()))?;
     let job = Job {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
-use super::{Answer, Surroundings, Wake, run_review, schedule, status};
+use super::{Answer, Surroundings, Wake, run_review, schedule, settings, status};
 use crate::cli::{Cli, ExitCode, Failure, Format, ReviewArgs, WatchArgs};
 use crate::outputs::verbs::line;
 use crate::schedule::Schedule;
@@ -50,7 +50,7 @@ pub(super) fn run(cli: &Cli, args: &WatchArgs, around: &Surroundings<'_>) -> Res
 
 /// Settings and their schedule.
 fn read(cli: &Cli, args: &WatchArgs) -> anyhow::Result<(Settings, Schedule)> {
-    let settings = Settings::load(&cli.workspace, &args.file.instructions)?;
+    let settings = settings(cli, &args.file.instructions).map_err(|failure| failure.parts().0)?;
     let schedule = schedule(&settings)?;
     Ok((settings, schedule))
 }

@@ -12,9 +12,25 @@ use super::look::ensure_regular;
 /// The name of the lock in the reports folder. It is never deleted; an empty one is free.
 pub(super) const LOCK: &str = ".lock";
 
-/// The process id that stands in the lock of a reports folder; `None` when it is free.
+/// The process that holds the lock of a reports folder; `None` when it is free or the process in it is gone.
 pub fn lock_owner(reports: &Path) -> Option<u32> {
-    fs::read_to_string(reports.join(LOCK)).ok()?.trim().parse().ok()
+    let path = reports.join(LOCK);
+    let pid = fs::read_to_string(&path).ok()?.trim().parse().ok()?;
+    is_held_by(pid, &path).then_some(pid)
+}
+
+/// Whether a process has the lock open. One of another user, and any where processes cannot be looked up, is believed.
+fn is_held_by(pid: u32, lock: &Path) -> bool {
+    if !Path::new("/proc/self/fd").exists() {
+        return true;
+    }
+    match fs::read_dir(format!("/proc/{pid}/fd")) {
+        Ok(files) => {
+            let lock = lock.canonicalize().ok();
+            files.flatten().any(|file| fs::read_link(file.path()).ok() == lock)
+        }
+        Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+    }
 }
 
 /// Takes the exclusive lock and writes the process id into it for people. A process id that is still there belongs to a run

@@ -48,20 +48,17 @@ fn in_words(check: &CheckReport) -> String {
 
 /// All pools that moved: their anchors, and one row for every check that is not aligned; of an aligned pool those that moved.
 pub(super) fn rows(context: Context<'_>, pools: &[&PoolReport]) -> Option<String> {
-    let row = |pool: &PoolReport, check: &CheckReport| {
-        let proposal = proposal_of(context.report, check).map(|proposal| proposal_link(context, proposal));
-        row_of(pool, check, proposal)
-    };
-    let is_shown = |pool: &PoolReport, check: &CheckReport| {
+    let is_shown = |(pool, check): &(&PoolReport, &CheckReport)| {
         let is_moved = pool.verdict == Verdict::Aligned && check.state != Baseline::Unchanged;
         check.verdict != Verdict::Aligned || is_moved
     };
-    let of_pool = |pool: &&PoolReport| {
-        let shown = pool.checks.iter().filter(|check| is_shown(pool, check));
-        shown.map(|check| row(pool, check)).collect::<Vec<_>>()
-    };
+    let all = pools.iter().flat_map(|pool| pool.checks.iter().map(move |check| (*pool, check)));
+    let shown: Vec<(&PoolReport, &CheckReport)> = all.filter(is_shown).collect();
     let anchors: Vec<String> = pools.iter().take(context.detail.most).map(|pool| anchor(context, pool)).collect();
-    let table = capped(context, &ROW_HEADS, ROW_RULE, pools.iter().flat_map(of_pool).collect());
+    let table = capped(context, &ROW_HEADS, ROW_RULE, &shown, |(pool, check)| {
+        let proposal = proposal_of(context.report, check).map(|proposal| proposal_link(context, proposal));
+        row_of(pool, check, proposal)
+    });
     let count = counted(pools.len(), "pool", "pools");
     (!pools.is_empty()).then(|| format!("{}\n\n### Moved or in need of someone: {count}\n\n{table}", anchors.concat()))
 }

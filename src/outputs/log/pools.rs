@@ -1,5 +1,7 @@
 //! Pools and categories in a section: open blocks for what moved or needs someone, one folded table for the rest.
 
+use std::collections::BTreeMap;
+
 use super::brief;
 use super::section::{Blocks, Context, Numbers};
 use super::tables::{capped, fold, listed, proposal_link, table};
@@ -37,11 +39,14 @@ pub(super) fn carried(context: Context<'_>) -> Option<String> {
     let report = context.report;
     let all: Vec<&PoolReport> =
         pools_of(report).filter(|pool| pool.verdict != Verdict::Aligned && is_still(pool)).collect();
-    let rows = all.iter().flat_map(|pool| {
-        let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
-        carrying.map(move |check| row_of(pool, check, proposal_of(report, check).map(proposal_name)))
+    let rows: Vec<(&PoolReport, &CheckReport)> = all
+        .iter()
+        .flat_map(|pool| pool.checks.iter().map(move |check| (*pool, check)))
+        .filter(|(pool, check)| check.verdict == pool.verdict)
+        .collect();
+    let table = capped(context, &ROW_HEADS, ROW_RULE, &rows, |(pool, check)| {
+        row_of(pool, check, proposal_of(report, check).map(proposal_name))
     });
-    let table = capped(context, &ROW_HEADS, ROW_RULE, rows.collect());
     let count = counted(all.len(), "pool needs", "pools need");
     (!all.is_empty()).then(|| format!("### Carried: {count} someone as before\n\n{table}"))
 }
@@ -69,7 +74,7 @@ pub(super) fn proposal_of<'a>(report: &'a Report, check: &CheckReport) -> Option
 }
 
 /// The first digits of a fingerprint, for rows of what stands as before: the section of `Since` has the link.
-fn proposal_name(proposal: &Proposal) -> String {
+pub(super) fn proposal_name(proposal: &Proposal) -> String {
     name(proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint))
 }
 
@@ -332,7 +337,7 @@ pub(super) fn folded(context: Context<'_>) -> Option<String> {
     let since = if is_first { "" } else { ", no change" };
     let summary = format!("{} aligned{since}", counted(quiet.len(), "pool", "pools"));
     let rule = format!("|{}", ":--|".repeat(heads.len()));
-    Some(fold(&summary, &capped(context, &heads, &rule, quiet.iter().map(row).collect())))
+    Some(fold(&summary, &capped(context, &heads, &rule, &quiet, row)))
 }
 
 /// The first number of an aligned check with its observations.
@@ -347,30 +352,52 @@ fn folded_cell(check: &CheckReport) -> String {
     format!("{}: {}", check.verdict, text::sentence(&check.summary, Place::Markdown))
 }
 
-/// Categories in one table, open when one of them needs someone; their own findings in words below it.
+/// Categories: those that moved in one table with their own findings in words below it, the others in a line for each verdict and
+/// the run since which it holds; folded when all are aligned.
 pub(super) fn categories(context: Context<'_>) -> Option<String> {
     let report = context.report;
-    let all: Vec<_> = categories_of(report).collect();
+    let all: Vec<&PoolReport> = categories_of(report).collect();
     if all.is_empty() {
         return None;
     }
-    let heads = ["Category", "Runs on", "Verdict", "Of its own", "Since"];
-    let rows = all.iter().map(|category| category_row(context, category)).collect();
-    let mut body = capped(context, &heads, "|:--|:--|:--|:--|:--|", rows);
-    let lines: Vec<_> = all
-        .iter()
-        .flat_map(|category| &category.checks)
-        .flat_map(ranked)
-        .flat_map(|f| finding_lines(context, f))
-        .collect();
-    if !lines.is_empty() {
-        body = format!("{body}\n\n{}", listed(context, lines));
+    let (still, moved): (Vec<&PoolReport>, Vec<&PoolReport>) = all.iter().partition(|category| is_still(category));
+    let mut parts = Vec::new();
+    if !moved.is_empty() {
+        let heads = ["Category", "Runs on", "Verdict", "Of its own", "Since"];
+        parts
+            .push(capped(context, &heads, "|:--|:--|:--|:--|:--|", &moved, |category| category_row(context, category)));
     }
-    let count = counted(all.len(), "category", "categories");
+    let findings = moved.iter().flat_map(|category| &category.checks).flat_map(ranked);
+    let lines: Vec<String> = findings.flat_map(|finding| finding_lines(context, finding)).collect();
+    if !lines.is_empty() {
+        parts.push(listed(context, lines));
+    }
+    if !still.is_empty() {
+        parts.push(listed(context, as_before(context, &still)));
+    }
+    let (count, body) = (counted(all.len(), "category", "categories"), parts.join("\n\n"));
     if all.iter().all(|category| is_quiet(category, report)) {
         return Some(fold(&format!("{count} aligned"), &body));
     }
     Some(format!("### Categories ({count}; a category has its pool's verdict and its own)\n\n{body}"))
+}
+
+/// Categories that did not move, worst first: a line for each verdict and run.
+fn as_before(context: Context<'_>, still: &[&PoolReport]) -> Vec<String> {
+    let mut groups: BTreeMap<(std::cmp::Reverse<Verdict>, &str), Vec<String>> = BTreeMap::new();
+    for category in still {
+        let key = (std::cmp::Reverse(category.verdict), category.since.as_str());
+        groups.entry(key).or_default().push(name(category.id.as_str()));
+    }
+    let line = |((verdict, since), mut names): ((std::cmp::Reverse<Verdict>, &str), Vec<String>)| {
+        let more = names.len().saturating_sub(context.detail.most);
+        names.truncate(context.detail.most);
+        if more > 0 {
+            names.push(format!("and {more} more in the run file"));
+        }
+        format!("- {} since {since}: {}", verdict.0, names.join(", "))
+    };
+    groups.into_iter().map(line).collect()
 }
 
 /// One category: its pool's verdict by reference, its own checks in words; in short only those that differ from its pool's.

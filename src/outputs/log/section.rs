@@ -56,6 +56,13 @@ pub(super) struct Detail {
     pub(super) most: usize,
 }
 
+impl Detail {
+    /// Fewer bytes than a section of so many pools and categories can have when all are told so; folded rows are the shortest.
+    fn least_bytes(self, pools: usize) -> usize {
+        pools.min(self.most) * 12
+    }
+}
+
 /// Everything.
 const ALL: Detail =
     Detail { blocks: Blocks::Full, numbers: Numbers::Rows, findings: usize::MAX, words: usize::MAX, most: usize::MAX };
@@ -118,7 +125,8 @@ pub fn render_section(report: &Report, reports: &str, since: Since<'_>) -> Strin
     let draft = |detail: Detail| draft(Context { report, reports, detail }, since);
     let fits = |text: &String| text.len() <= MOST_BYTES && text.lines().count() <= MOST_LINES;
     let [most @ .., least] = DETAILS;
-    most.into_iter().map(draft).find(fits).unwrap_or_else(|| draft(least))
+    let may_fit = |detail: &Detail| detail.least_bytes(report.pools.len()) <= MOST_BYTES;
+    most.into_iter().filter(may_fit).map(draft).find(fits).unwrap_or_else(|| draft(least))
 }
 
 /// The section at one level of detail: parts with a blank line between them.

@@ -19,11 +19,16 @@ pub(super) fn table(heads: &[&str], rule: &str, rows: impl IntoIterator<Item = V
     lines.join("\n")
 }
 
-/// As many rows as a section shows, and how many more there are.
-pub(super) fn capped(context: Context<'_>, heads: &[&str], rule: &str, mut rows: Vec<Vec<String>>) -> String {
-    let more = rows.len().saturating_sub(context.detail.most);
-    rows.truncate(context.detail.most);
-    let table = table(heads, rule, rows);
+/// As many rows as a section shows, and how many more there are; a row is only made when it is shown.
+pub(super) fn capped<T>(
+    context: Context<'_>,
+    heads: &[&str],
+    rule: &str,
+    all: &[T],
+    row: impl Fn(&T) -> Vec<String>,
+) -> String {
+    let more = all.len().saturating_sub(context.detail.most);
+    let table = table(heads, rule, all.iter().take(context.detail.most).map(row));
     if more == 0 {
         table
     } else {
@@ -52,7 +57,7 @@ pub(super) fn is_still(report: &Report) -> bool {
     report.previous_run.is_some() && counts.new + counts.updated + counts.absent == 0
 }
 
-/// What the judgement rests on. Where nothing moved, sources that are fresh share a line with their ages.
+/// What the judgement rests on. Where nothing moved, sources that are fresh share a line with their ages, without remarks.
 pub(super) fn sources(context: Context<'_>) -> String {
     let report = context.report;
     let heads = ["Source", "State", "As of", "Age h", "Max age h", "Rows", "Used", "Rejected", "Digest"];
@@ -73,7 +78,8 @@ pub(super) fn sources(context: Context<'_>) -> String {
         let names: Vec<&str> = absent.iter().map(|note| note.source.as_str()).collect();
         parts.push(format!("Not configured: {}.", names.join(", ")));
     }
-    let remarks: Vec<_> = report.sources.iter().filter(|note| !note.remarks.is_empty()).map(source_remarks).collect();
+    let is_said = |note: &&SourceNote| !note.remarks.is_empty() && !(is_still(report) && note.is_usable());
+    let remarks: Vec<_> = report.sources.iter().filter(is_said).map(source_remarks).collect();
     if !remarks.is_empty() {
         parts.push(listed(context, remarks));
     }
@@ -172,8 +178,8 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
         context.report.proposals.iter().partition(|proposal| proposal.baseline_state == Baseline::Unchanged.as_str());
     let table = (!moved.is_empty()).then(|| table(&heads, "|:--|:--|--:|:--|:--|:--|", moved.into_iter().map(row)));
     let carried = carried.into_iter().filter(|proposal| !super::pools::is_carried(context, proposal));
-    let links: Vec<String> = carried.map(|proposal| proposal_link(context, proposal)).collect();
-    let carried = (!links.is_empty()).then(|| format!("Carried, unchanged: {}", links.join(", ")));
+    let names: Vec<String> = carried.map(super::pools::proposal_name).collect();
+    let carried = (!names.is_empty()).then(|| format!("Carried, unchanged: {}", names.join(", ")));
     let parts: Vec<String> = table.into_iter().chain(carried).collect();
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
