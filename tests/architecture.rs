@@ -295,14 +295,12 @@ fn every_module_says_what_it_holds() {
 
 #[test]
 fn the_schemas_are_schemas() {
-    let mut seen = 0;
-    for path in ["diff.v1.json", "proposal.v1.json", "run.v1.json", "status.v1.json"]
-        .map(|name| root().join("instructions/schemas").join(name))
-    {
+    let folder = root().join("instructions/schemas");
+    let names = names(&folder, ".json");
+    for path in names.iter().map(|name| folder.join(format!("{name}.json"))) {
         let schema: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert!(jsonschema::meta::is_valid(&schema), "{}", path.display());
         assert!(!jsonschema::is_valid(&schema, &Value::Null), "{} takes anything", path.display());
-        seen += 1;
     }
-    assert_eq!(names(&root().join("instructions/schemas"), ".json").len(), seen, "every schema is checked");
+    assert!(names.len() > 10, "the folder was read");
 }
