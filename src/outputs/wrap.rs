@@ -3,7 +3,7 @@
 /// Columns where nothing is known of the terminal.
 pub const WIDTH: usize = 160;
 
-/// Columns that words must have left beside their indent; else they are indented by [`LITTLE`] only.
+/// Columns that words must have left beside their indent, if none of them is longer; else they are indented by [`LITTLE`] only.
 const ENOUGH: usize = 40;
 
 /// Indent where the usual one would leave too few columns.
@@ -15,7 +15,8 @@ const GAP: &str = "  ";
 /// Some words behind a start of so many columns, in lines of at most `width` columns as far as single words allow; the lines
 /// after the first are indented by the start's width. The start itself is not in them.
 pub fn behind(start: usize, words: &str, width: usize) -> Vec<String> {
-    let indent = if width < start + ENOUGH { LITTLE } else { start };
+    let longest = words.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+    let indent = if width < start + longest.max(ENOUGH) { LITTLE } else { start };
     let mut lines = vec![String::new()];
     let room = |count: usize| width.saturating_sub(if count == 1 { start } else { indent });
     for part in words.split(GAP).filter(|part| !part.is_empty()) {
