@@ -1,9 +1,13 @@
 //! Verbs, flags and exit codes. Parsing a flag is here; what it means is elsewhere.
 
+mod proposals;
+
 use std::path::PathBuf;
 
 use chrono::{DateTime, NaiveDate, Utc};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use proposals::{AboutArgs, DecideArgs, ListArgs, PatchArgs, ProposalsVerb};
 
 /// Audits the model pools of an AI-agent fleet. It never edits config.
 #[derive(Debug, Parser)]
@@ -53,6 +57,14 @@ pub enum Verb {
     Watch(WatchArgs),
     /// Show the last runs, what was missed, what is due next, and why a run was silent
     Status(StatusArgs),
+    /// List, show, decide and hand out proposals: what a steward does
+    Proposals {
+        /// What to do
+        #[command(subcommand)]
+        verb: ProposalsVerb,
+    },
+    /// Print a short instruction for a steward agent
+    StewardKit,
     /// Compare two runs: only outcomes that moved
     Diff {
         /// Run id (20261129T120000Z), or `last` or `previous`

@@ -2,6 +2,7 @@
 
 mod diff;
 mod init;
+mod proposals;
 mod sessions;
 mod shell;
 mod status;
@@ -108,6 +109,8 @@ fn carry_out(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
+        Verb::Proposals { verb } => proposals::run(cli, verb, around),
+        Verb::StewardKit => Ok(shell::steward_kit(cli)),
         Verb::Status(args) => status::run(cli, args, around),
         Verb::Diff { before, after, file } => diff::run(cli, file, (before, after), around.columns),
         Verb::Init(args) => init::run(cli, args, around),
@@ -240,6 +243,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
     let store = Store::open_with(&cli.workspace, &settings.reports, &settings.log, steps).map_err(Failure::Failed)?;
     let mut warnings = store.recovered().to_vec();
     warnings.extend(outputs::recover(&store).map_err(Failure::Failed)?);
+    warnings.extend(outputs::steward::take_in(&store, &cli.workspace, now).map_err(Failure::Failed)?);
     let run = clock.run_id();
     let mut rhythm = rhythm(&store).map_err(Failure::Failed)?;
     let is_wall_clock = now == started;

@@ -18,7 +18,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
-use pool_review::history::Ledger;
+use pool_review::history::{Fact, Ledger, Status};
 use pool_review::store::{Step, Steps, Store};
 use scratch::{at, config, fleet, gate, is_done, put, review, sections, written};
 
@@ -54,6 +54,54 @@ fn copy(from: &Path, to: &Path) {
 /// What a child is told by its environment.
 fn told(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.into_string().unwrap())
+}
+
+/// The first proposal of the small fleet, and a decision on it as a file.
+fn decision_file(workspace: &Path) -> (String, PathBuf) {
+    let folder = workspace.join("reports/proposals");
+    let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let id = names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned)).min().unwrap();
+    let text = format!(
+        r#"{{"schema":"pool-review.decision/1","fingerprint":"{id}","revision":1,"decision":"reject","reason":"no","by":"agent"}}"#
+    );
+    let file = folder.join(format!("{id}.decision.json"));
+    put(&file, &text);
+    (id, file)
+}
+
+/// The decisions that a ledger holds, a torn last line or not.
+fn decisions(workspace: &Path) -> usize {
+    let text = std::fs::read_to_string(workspace.join("reports/ledger.jsonl")).unwrap();
+    let (ledger, _) = Ledger::read("ledger.jsonl", &text);
+    ledger.events().iter().filter(|event| matches!(event.fact, Some(Fact::Decision(_)))).count()
+}
+
+#[test]
+fn a_decision_file_is_recorded_once_whatever_kills_the_review_that_takes_it_in() {
+    let start = fleet("faults-decision-start", 2, 2);
+    assert!(is_done(review(&start, at(TIMES[0]), None).0));
+    let (id, file) = decision_file(&start);
+    let name = file.strip_prefix(&start).unwrap();
+    let killed = start.with_file_name("faults-decision-killed");
+    let mut taken = 0;
+    for step in 1.. {
+        copy(&start, &killed);
+        let output = child(&killed, TIMES[1], Some(step)).wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(9), "step {step}: {}", String::from_utf8_lossy(&output.stdout));
+        let is_there = killed.join(name).exists();
+        assert!(is_there || decisions(&killed) == 1, "step {step}: the file, or what it says");
+        let (code, warnings) = review(&killed, at(TIMES[2]), None);
+        assert!(is_done(code), "step {step}: {warnings:?}");
+        assert_eq!((decisions(&killed), killed.join(name).exists()), (1, false), "step {step}: once, and taken in");
+        let past = ledger(&killed).present();
+        assert_eq!(past.lives.get(&id).unwrap().status, Status::Rejected, "step {step}");
+        taken += usize::from(!is_there);
+        if taken == 3 {
+            eprintln!("killed at {step} steps until a decision file was taken in, and then some");
+            assert!(step > 10, "{step}");
+            break;
+        }
+    }
 }
 
 /// Not a test of its own: what a child process of the tests below does. Without their environment it does nothing.

@@ -1,13 +1,15 @@
 //! The ledger and what is built on it: the chain, outcomes against the last run, proposals and their states.
 #![expect(clippy::disallowed_methods, reason = "tests write into scratch folders of their own")]
 
+#[path = "lives/mod.rs"]
+mod lives;
 mod reports;
 
 use std::collections::BTreeSet;
 
 use pool_review::history::{
-    Cadence, Current, Fact, Fate, Ledger, Previous, ProposalState, Settlement, baseline_state, compare, run_facts,
-    settle_proposals,
+    Asks, Cadence, Current, Fact, Fate, Ledger, Previous, ProposalState, Settlement, baseline_state, compare,
+    run_facts, settle_proposals,
 };
 use pool_review::verdict::{Baseline, Proposal, Report, Verdict};
 use pool_review::vocabulary::CheckId;
@@ -72,11 +74,17 @@ fn reading(text: &str) -> (usize, String) {
 }
 
 #[test]
-fn an_edited_line_is_reported_and_the_events_before_it_are_used() {
+fn an_edited_line_is_reported_and_only_that_one_is_not_used() {
     let text = ledger_text(&[27, 28]);
     let edited = text.replacen("aligned", "blocked", 3);
-    let (used, problem) = reading(&edited);
-    assert_eq!((used, problem.as_str()), (0, "ledger.jsonl:1 was edited: its hash does not fit its content"));
+    let (ledger, problems) = Ledger::read("ledger.jsonl", &edited);
+    let said: Vec<String> = problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)).collect();
+    let gap = "continues behind a gap: event 1 is missing, edited or out of order; what is not there is not used";
+    assert_eq!(
+        said,
+        ["ledger.jsonl:1 was edited: its hash does not fit its content".to_owned(), format!("ledger.jsonl:2 {gap}")]
+    );
+    assert_eq!((ledger.events().len(), ledger.outside()), (text.lines().count() - 1, &[1][..]));
     let spaced = text.replacen(",\"kind\":", ", \"kind\":", 1);
     assert_eq!(reading(&spaced).1, "ledger.jsonl:1 was edited: it is not in canonical form");
 }
@@ -88,11 +96,29 @@ fn copied_removed_and_reordered_lines_are_told_apart() {
     let copied = format!("{}{}{}", lines[0], lines[0], lines[1..].concat());
     assert_eq!(reading(&copied), (lines.len(), "ledger.jsonl:2 is a copy of event 1".to_owned()));
     let gap = format!("{}{}", lines[0], lines[2..].concat());
-    let missing = "ledger.jsonl:2 does not follow event 1: a line before it is missing, edited or out of order";
-    assert_eq!(reading(&gap), (1, missing.to_owned()));
+    let missing = "ledger.jsonl:2 continues behind a gap: event 2 is missing, edited or out of order; what is not there is not used";
+    assert_eq!(reading(&gap), (lines.len() - 1, missing.to_owned()));
     let swapped = format!("{}{}{}{}", lines[0], lines[2], lines[1], lines[3..].concat());
-    assert_eq!(reading(&swapped).0, lines.len() - 1 - (lines.len() - 3), "event 2 still follows event 1");
-    assert_eq!(reading(&swapped).1, missing);
+    let (ledger, problems) = Ledger::read("ledger.jsonl", &swapped);
+    assert_eq!(ledger.events().len(), lines.len() - 1, "all but the one that came late");
+    assert_eq!(problems[0].reason, missing.split_once(' ').expect("a place").1);
+    assert_eq!(problems[1].reason, "is out of order: event 2 stands behind event 3");
+    assert_eq!((problems.len(), ledger.outside()), (2, &[3][..]));
+}
+
+#[test]
+fn an_event_that_was_put_in_anothers_place_is_said_at_the_next_one() {
+    let text = ledger_text(&[27]);
+    let mut event: Value = serde_json::from_str(text.lines().nth(1).expect("a line")).expect("JSON");
+    let real = format!("{event}");
+    event.as_object_mut().expect("an object").remove("hash");
+    event["data"]["verdict"] = "blocked".into();
+    event["hash"] = pool_review::vocabulary::Digest::of_json(&event).as_str().into();
+    let forged = text.replacen(&real, &pool_review::vocabulary::canonical_json(&event), 1);
+    assert_ne!(forged, text);
+    let (_, problem) = reading(&forged);
+    let said = "ledger.jsonl:3 continues another event 2 than the one before it: that one was put in another's place";
+    assert_eq!(problem, said);
 }
 
 #[test]
@@ -105,16 +131,16 @@ fn a_torn_last_line_is_reported_and_not_used() {
 }
 
 #[test]
-fn after_a_broken_line_new_events_continue_from_the_last_good_one_and_are_read() {
+fn after_a_broken_line_new_events_continue_from_the_last_one_and_are_read() {
     let text = ledger_text(&[27]);
     let broken = text.replacen("\"seq\":3", "\"seq\":33", 1);
     let (ledger, problems) = Ledger::read("ledger.jsonl", &broken);
-    assert_eq!(ledger.events().len(), 2);
-    assert!(!problems.is_empty());
+    let used = text.lines().count() - 1;
+    assert_eq!((ledger.events().len(), problems.len()), (used, 2), "the line, and the gap it leaves");
     let facts = [Fact::FirstSeen(pool_review::history::FirstSeenFact { models: BTreeSet::from(["m".to_owned()]) })];
     let added = ledger.lines_for("20261128T120000Z", at("2026-11-28T12:00:00Z"), &facts);
     let (ledger, _) = Ledger::read("ledger.jsonl", &format!("{broken}{}\n", added[0]));
-    assert_eq!(ledger.events().len(), 3, "the new event hangs on event 2");
+    assert_eq!(ledger.events().len(), used + 1, "the new event hangs on the last one");
     assert_eq!(ledger.before("20261129T120000Z").first_seen("m"), Some(at("2026-11-28T12:00:00Z")));
 }
 
@@ -346,7 +372,8 @@ fn settling_does_not_depend_on_the_order_of_proposals() {
     let now = at("2026-11-29T12:00:00Z");
     let one = |name: &str| proposal("scout", name, now, (1, 1, 1));
     let past = Ledger::default().before("20261129T120000Z");
-    let settle = |fresh| settle_proposals(fresh, &past, now, |_| None, |_| Fate::Missed);
+    let asks = Asks { run: "20261129T120000Z", now, stored: &|_| None, fate: &|_| Fate::Missed, digest: &|_| None };
+    let settle = |fresh| settle_proposals(fresh, &past, &asks);
     let forth = settle(vec![one("a"), one("b"), one("c")]);
     assert_eq!(forth, settle(vec![one("c"), one("a"), one("b")]));
     assert_eq!(forth.open.len(), 3);

@@ -546,7 +546,7 @@ pool-review run 20261129T120000Z (2026-11-29 12:00Z)
 all of it: reports/index.html in a browser, reports/README.md as text
 
 specialist     misaligned             latest-model   retirement_due  acme/old@default#seat: retire member  days to the end 12.0 d  (limit >= 30.0 d)
-                                                     [pcr1-fb778628]
+                                                     [R1 pcr1-fb778628]
 workhorse      blocked                best-per-pool  the market is 90.0 h old, at most 48.0 h
 pools          insufficient_evidence  summit
 by their pool  misaligned             deep
@@ -778,7 +778,7 @@ fn killed_after(steps: usize, (report, fresh): (Report, Vec<Proposal>), store: &
     let (ledger, _) = outputs::read_ledger(store).expect("a readable ledger");
     let all: [&dyn Fn(); 8] = [
         &|| outputs::write_run(delivery, store).expect("a run file"),
-        &|| proposals::write_open(store, &report.proposals).expect("proposals"),
+        &|| drop(proposals::write(store, &report.proposals).expect("proposals")),
         &|| outputs::write_pending(delivery, &ledger, store).expect("what is about to be added"),
         &|| drop(outputs::append_events(delivery, &ledger, store).expect("events")),
         &|| proposals::remove_others(store, &settlement.keep).expect("removals"),
@@ -922,7 +922,7 @@ fn a_run_id_or_fingerprint_that_is_none_never_becomes_a_path() {
     assert!(outputs::deliver(delivery(&report, &settlement, &models), &store).is_err());
     let mut evil = proposal("scout", "a", report.now, (1, 1, 1));
     evil.fingerprint = "pcr1-../../../../etc/cron.d/aaaaaaaaaaaa".to_owned();
-    assert!(proposals::write_open(&store, &[evil]).is_err());
+    assert!(proposals::write(&store, &[evil]).is_err());
     assert!(written(&ws).is_empty());
 }
 

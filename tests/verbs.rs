@@ -27,6 +27,16 @@ const ROWS: &[Row] = &[
     ("review", &[&["--now", "2026-11-30T12:00:00Z", "review"]]),
     ("fetch", &[&["fetch", "-i", "elsewhere.md", "--force", "catalogues"]]),
     ("status", &[&["status"]]),
+    ("proposals list", &[&["proposals", "list"], &["proposals", "list", "--all"]]),
+    ("proposals show", &[&["proposals", "show", "{proposal}"]]),
+    ("proposals patch", &[&["proposals", "patch", "{proposal}"]]),
+    ("proposals accept", &[&["proposals", "accept", "{proposal}", "--reason", "it fits"]]),
+    ("proposals defer", &[&["proposals", "defer", "{proposal}", "--reason", "later", "--until", "2026-12-24"]]),
+    ("proposals reject", &[&["proposals", "reject", "{proposal}", "--reason", "it does not"]]),
+    ("proposals landed", &[&["proposals", "landed", "{proposal}"]]),
+    // Answers as the decisions above; before a landing it is refused.
+    ("proposals rollback", &[]),
+    ("steward-kit", &[&["steward-kit"]]),
     ("diff", &[&["diff"], &["diff", "last", "last"]]),
     ("init", &[&["init", "-i", "new.md"]]),
     (
@@ -60,7 +70,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// Shapes that no verb prints: what a run writes for others.
-const FILES: [&str; 1] = ["proposal"];
+const FILES: [&str; 3] = ["decision", "ledger", "proposal"];
 
 /// The names of all verbs, verbs of verbs in full; hidden ones too.
 fn verbs(command: &Command, before: &str) -> BTreeSet<String> {

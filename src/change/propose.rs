@@ -205,6 +205,9 @@ fn assemble(
         verification: verification(finding, &expected, context.controls),
         expected,
         rollback: parts.rollback,
+        suppressed: None,
+        landing: None,
+        outcome: None,
     };
     proposal.content_digest = content_digest(&proposal.to_json()).to_string();
     proposal

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::lifecycle::{DecisionFact, VerificationFact};
+use super::lifecycle::{DecisionFact, Status, VerificationFact};
 use super::looks::LooksFact;
 use crate::verdict::{Counts, Verdict};
 
@@ -28,6 +28,13 @@ pub enum Fact {
     Verification(VerificationFact),
     /// What a steward decided; no event of a run.
     Decision(DecisionFact),
+}
+
+impl Fact {
+    /// Whether a run said it. What a steward decided belongs to no run: judging a run again leaves it as it is.
+    pub fn is_of_run(&self) -> bool {
+        !matches!(self, Self::Decision(_))
+    }
 }
 
 /// A run: what it read and what it said.
@@ -130,8 +137,27 @@ pub enum ProposalState {
     Withdrawn,
     /// Closed: its time ran out.
     Expired,
-    /// Closed: the config holds what it predicted.
+    /// Closed: another change of the same definition came first.
+    Superseded,
+    /// The config holds what it predicted.
     Landed,
+    /// It had landed, and the config is again what it was before.
+    #[serde(rename = "rolled_back")]
+    RolledBack,
+}
+
+impl ProposalState {
+    /// The status that the state alone says; of an older ledger, whose facts hold none, it is all there is.
+    fn status(self) -> Option<Status> {
+        match self {
+            Self::Withdrawn => Some(Status::Withdrawn),
+            Self::Expired => Some(Status::Expired),
+            Self::Superseded => Some(Status::Superseded),
+            Self::Landed => Some(Status::Landed),
+            Self::RolledBack => Some(Status::RolledBack),
+            Self::New | Self::Updated | Self::Unchanged | Self::Absent => None,
+        }
+    }
 }
 
 /// One proposal, as much of it as later runs need.
@@ -160,6 +186,15 @@ pub struct ProposalFact {
     pub check: String,
     /// Where it stands.
     pub state: ProposalState,
+    /// Its status after the run; of a fold its present one.
+    #[serde(default = "proposed")]
+    pub status: Status,
+    /// Its number, R1, R2 …, given once; 0 in an older ledger.
+    #[serde(default)]
+    pub number: u64,
+    /// Fingerprints that it replaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<String>,
     /// Counts contents.
     pub revision: u64,
     /// What it says.
@@ -172,7 +207,13 @@ pub struct ProposalFact {
     pub lo90: i64,
     /// Its upper 90 % bound.
     pub hi90: i64,
-    /// Digest of the config subtree it was computed on.
+    /// The file of the config subtree it was computed on; empty in an older ledger.
+    #[serde(default)]
+    pub path: String,
+    /// The pointer of that subtree.
+    #[serde(default)]
+    pub pointer: String,
+    /// Its digest.
     pub subtree_digest: String,
     /// Digest of that subtree after the change, for a change of config.
     #[serde(default)]
@@ -186,10 +227,20 @@ pub struct ProposalFact {
 }
 
 impl ProposalFact {
-    /// Whether the proposal is open.
-    pub fn is_open(&self) -> bool {
-        !matches!(self.state, ProposalState::Withdrawn | ProposalState::Expired | ProposalState::Landed)
+    /// The status that the run gave it; of an older ledger the one its state says.
+    pub(super) fn said_status(&self) -> Status {
+        self.state.status().unwrap_or(self.status)
     }
+
+    /// Whether the proposal waits for somebody to land it.
+    pub fn is_open(&self) -> bool {
+        self.status.is_open()
+    }
+}
+
+/// The status of a proposal in a ledger that does not say.
+fn proposed() -> Status {
+    Status::Proposed
 }
 
 /// Models that a run saw first.

@@ -7,11 +7,15 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
+use super::lives::Lives;
 use super::looks::LookFact;
 use crate::vocabulary::{Digest, Place, Reject, canonical_json};
 
 /// What the first event's `prev` is the digest of.
 const GENESIS: &[u8] = b"pool-review.ledger/1\n";
+
+/// Sorts behind the id of every run.
+const END_OF_RUNS: &str = "~";
 
 /// Most lines that are reported one by one.
 const KEPT_PROBLEMS: usize = 5;
@@ -31,6 +35,13 @@ pub struct Event {
     pub hash: String,
 }
 
+impl Event {
+    /// Whether a run said it; a kind that this version does not know counts as such.
+    fn is_of_run(&self) -> bool {
+        self.fact.as_ref().is_none_or(Fact::is_of_run)
+    }
+}
+
 /// The events that form one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
@@ -38,6 +49,8 @@ pub struct Ledger {
     events: Vec<Event>,
     /// The hash that the next event names.
     head: String,
+    /// Lines of the text, counted from 1, that are no event of the chain.
+    outside: Vec<usize>,
 }
 
 /// What the runs before one run left behind.
@@ -47,8 +60,10 @@ pub struct Past {
     pub previous_run: Option<String>,
     /// (pool, check or `None` for the pool) → its present outcome.
     pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
-    /// Fingerprint → the proposal, open or closed.
+    /// Fingerprint → what a run said of the proposal last, with its present status.
     pub proposals: BTreeMap<String, ProposalFact>,
+    /// The lives of the proposals.
+    pub lives: Lives,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
     /// When the run before reviewed.
@@ -61,7 +76,7 @@ pub struct Past {
     subtrees: BTreeMap<String, String>,
     /// Pool → the sources of the run before its definition last changed.
     changed: BTreeMap<String, BTreeMap<String, String>>,
-    /// Pool, axis → when a change on it landed last.
+    /// Pool, axis → when a change on it landed or was taken back last.
     landings: BTreeMap<(String, String), DateTime<Utc>>,
 }
 
@@ -121,7 +136,8 @@ impl Past {
 
     /// Takes one proposal in.
     fn take_proposal(&mut self, event: &Event, proposal: &ProposalFact) {
-        if let (ProposalState::Landed, Ok(at)) = (proposal.state, DateTime::parse_from_rfc3339(&event.at)) {
+        let has_moved_config = matches!(proposal.state, ProposalState::Landed | ProposalState::RolledBack);
+        if let (true, Ok(at)) = (has_moved_config, DateTime::parse_from_rfc3339(&event.at)) {
             self.landings.insert((proposal.pool.clone(), proposal.axis.clone()), at.to_utc());
         }
         self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
@@ -152,6 +168,16 @@ impl Past {
             }
             Some(Fact::Verification(_) | Fact::Decision(_)) | None => {}
         }
+        self.lives.take(event);
+    }
+
+    /// Gives every proposal its present status.
+    fn settle(&mut self) {
+        for (fingerprint, proposal) in &mut self.proposals {
+            if let Some(life) = self.lives.get(fingerprint) {
+                (proposal.status, proposal.number) = (life.status, life.number);
+            }
+        }
     }
 
     /// Takes one outcome in; an absent one goes.
@@ -168,13 +194,13 @@ impl Past {
 impl Default for Ledger {
     /// An empty ledger.
     fn default() -> Self {
-        Self { events: Vec::new(), head: Digest::of(GENESIS).to_string() }
+        Self { events: Vec::new(), head: Digest::of(GENESIS).to_string(), outside: Vec::new() }
     }
 }
 
 impl Ledger {
-    /// The ledger that a text holds, and the lines that are not part of its chain, by `path:line`. After a gap, an event
-    /// that continues the last good one is taken again, so that the ledger works on while the report asks for repair.
+    /// The ledger that a text holds, and what is wrong with it, by `path:line`. A line that is edited, copied or out of order
+    /// is not used. An event behind a gap is used, so that one damaged line costs one event, and the gap is said.
     pub fn read(path: &str, text: &str) -> (Self, Vec<Reject>) {
         let mut ledger = Self::default();
         let mut problems = Problems::default();
@@ -184,13 +210,22 @@ impl Ledger {
             let line = line.trim_end_matches(['\n', '\r']);
             if !is_whole {
                 problems.add(place, "has no line end: a killed run left it, it is not used".to_owned());
-            } else if !line.is_empty()
-                && let Err(reason) = ledger.take(line)
-            {
-                problems.add(place, reason);
+            } else if !line.is_empty() {
+                match ledger.take(line) {
+                    Ok(gap) => gap.into_iter().for_each(|gap| problems.add(place.clone(), gap)),
+                    Err(reason) => {
+                        ledger.outside.push(i + 1);
+                        problems.add(place, reason);
+                    }
+                }
             }
         }
         (ledger, problems.into_rejects())
+    }
+
+    /// Lines of the text, counted from 1, that are no event of the chain; one without its line end is not among them.
+    pub fn outside(&self) -> &[usize] {
+        &self.outside
     }
 
     /// The events of the chain.
@@ -199,20 +234,31 @@ impl Ledger {
     }
 
     /// What the runs before this one left behind. The run's own events and later ones stay out, so that judging a run
-    /// again sees what it saw the first time.
+    /// again sees what it saw the first time. Decisions count up to the run's instant; when the newest run is judged again,
+    /// also those that were made since.
     pub fn before(&self, run: &str) -> Past {
-        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(|event| event.run.as_str() < run).collect();
+        let is_before = |event: &&Event| event.run.as_str() < run || (!event.is_of_run() && event.run.as_str() == run);
+        let mut earlier: Vec<&Event> = self.effective().into_iter().filter(is_before).collect();
         earlier.sort_by(|a, b| a.run.cmp(&b.run));
         let mut past = Past::default();
         for event in earlier {
             past.take(event);
         }
+        for event in self.events.iter().filter(|event| event.run.as_str() <= run) {
+            past.lives.take_number(event);
+        }
+        past.settle();
         past
+    }
+
+    /// What all runs and all decisions left behind.
+    pub fn present(&self) -> Past {
+        self.before(END_OF_RUNS)
     }
 
     /// The newest run by its id, if there is any.
     pub fn newest_run(&self) -> Option<&str> {
-        self.events.iter().map(|event| event.run.as_str()).max()
+        self.events.iter().filter(|event| event.is_of_run()).map(|event| event.run.as_str()).max()
     }
 
     /// What each run said, oldest first; of a run that was judged again what it said last.
@@ -228,14 +274,15 @@ impl Ledger {
 
     /// Whether there are events of a run.
     pub fn holds_run(&self, run: &str) -> bool {
-        self.events.iter().any(|event| event.run == run)
+        self.events.iter().any(|event| event.run == run && event.is_of_run())
     }
 
     /// The lines to append so that the ledger holds these facts of a run; none when it holds them already. A run that was
     /// killed half-way is completed. Other facts under a run id that is known begin with `rerun` and replace the old ones.
     pub fn lines_for(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+        let of_run = |event: &&Event| event.run == run && event.is_of_run();
         let held: Vec<Option<&Fact>> =
-            self.effective().into_iter().filter(|event| event.run == run).map(|event| event.fact.as_ref()).collect();
+            self.effective().into_iter().filter(of_run).map(|event| event.fact.as_ref()).collect();
         let is_prefix = held.len() <= facts.len()
             && held.iter().zip(facts).all(|(held, fact)| held.is_some_and(|held| says_the_same(held, fact)));
         let missing = if is_prefix { facts[held.len()..].to_vec() } else { as_rerun(facts) };
@@ -243,7 +290,7 @@ impl Ledger {
     }
 
     /// Facts as lines that continue the chain.
-    fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
+    pub fn chained(&self, run: &str, at: DateTime<Utc>, facts: &[Fact]) -> Vec<String> {
         let mut prev = self.head.clone();
         let first = self.events.last().map_or(1, |event| event.seq + 1);
         let lines = facts.iter().zip(first..).map(|(fact, seq)| {
@@ -258,8 +305,8 @@ impl Ledger {
         lines.collect()
     }
 
-    /// Checks one line and takes it in; the error says what is wrong with it.
-    fn take(&mut self, line: &str) -> Result<(), String> {
+    /// Checks one line and takes it in; what comes back is the gap before it, if there is one. The error says why it is not used.
+    fn take(&mut self, line: &str) -> Result<Option<String>, String> {
         let mut value: Value = serde_json::from_str(line).map_err(|error| format!("is not JSON: {error}"))?;
         if canonical_json(&value) != line {
             return Err("was edited: it is not in canonical form".to_owned());
@@ -269,25 +316,40 @@ impl Ledger {
         if Digest::of_json(&value).as_str() != hash {
             return Err("was edited: its hash does not fit its content".to_owned());
         }
-        self.ensure_follows(&value, &hash)?;
-        self.events.push(event_of(&value, hash.clone()).ok_or("is not a ledger event: seq, at or run is missing")?);
+        let event = event_of(&value, hash.clone()).ok_or("is not a ledger event: seq, at or run is missing")?;
+        let gap = self.gap_before(&event, value["prev"].as_str())?;
+        self.events.push(event);
         self.head = hash;
-        Ok(())
+        Ok(gap)
     }
 
-    /// Whether an event continues the chain.
-    fn ensure_follows(&self, value: &Value, hash: &str) -> Result<(), String> {
-        let last = self.events.last().map_or(0, |event| event.seq);
-        if value["prev"].as_str() == Some(self.head.as_str()) && value["seq"].as_u64() == Some(last + 1) {
-            return Ok(());
+    /// The gap between the last event and the next; `None` when the one continues the other. An event that is there already, or
+    /// that belongs before the last one, is an error.
+    fn gap_before(&self, event: &Event, prev: Option<&str>) -> Result<Option<String>, String> {
+        let (last, seq) = (self.events.last().map_or(0, |event| event.seq), event.seq);
+        if prev == Some(self.head.as_str()) && seq == last + 1 {
+            return Ok(None);
         }
-        match self.events.iter().find(|event| event.hash == hash) {
+        if seq > last + 1 {
+            let (first, last) = (last + 1, seq - 1);
+            let which =
+                if first == last { format!("event {first} is") } else { format!("events {first} to {last} are") };
+            return Ok(Some(format!(
+                "continues behind a gap: {which} missing, edited or out of order; what is not there is not used"
+            )));
+        }
+        if seq == last + 1 {
+            return Ok(Some(format!(
+                "continues another event {last} than the one before it: that one was put in another's place"
+            )));
+        }
+        match self.events.iter().find(|known| known.hash == event.hash) {
             Some(twin) => Err(format!("is a copy of event {}", twin.seq)),
-            None => Err(format!("does not follow event {last}: a line before it is missing, edited or out of order")),
+            None => Err(format!("is out of order: event {seq} stands behind event {last}")),
         }
     }
 
-    /// The events that count: of a run that was judged again only those since it was.
+    /// The events that count: of a run that was judged again only those since it was, and every decision.
     fn effective(&self) -> Vec<&Event> {
         let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
         for event in &self.events {
@@ -295,7 +357,9 @@ impl Ledger {
                 starts.insert(&event.run, event.seq);
             }
         }
-        self.events.iter().filter(|event| starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq)).collect()
+        let counts =
+            |event: &&Event| !event.is_of_run() || starts.get(event.run.as_str()).is_none_or(|seq| event.seq >= *seq);
+        self.events.iter().filter(counts).collect()
     }
 }
 

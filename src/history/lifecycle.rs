@@ -75,6 +75,54 @@ impl Status {
             Self::RolledBack => "rolled_back",
         }
     }
+
+    /// What may follow. `draft` to `rolled_back` is the table of methods §19; what it says in words is here too: a landing is
+    /// detected whatever was decided, a steward may change their mind, and what ended may come back as a new revision.
+    pub fn next(self) -> &'static [Self] {
+        match self {
+            Self::Draft | Self::Superseded | Self::Expired | Self::Withdrawn | Self::RolledBack => &[Self::Proposed],
+            Self::Proposed => &[
+                Self::Accepted,
+                Self::Rejected,
+                Self::Deferred,
+                Self::Superseded,
+                Self::Expired,
+                Self::Withdrawn,
+                Self::Landed,
+            ],
+            Self::Accepted => {
+                &[Self::Rejected, Self::Deferred, Self::Superseded, Self::Expired, Self::Withdrawn, Self::Landed]
+            }
+            Self::Rejected => &[Self::Proposed, Self::Accepted, Self::Deferred, Self::Landed],
+            Self::Deferred => &[Self::Proposed, Self::Accepted, Self::Rejected, Self::Landed],
+            Self::Landed => {
+                &[Self::Verifying, Self::Confirmed, Self::Refuted, Self::Inconclusive, Self::RolledBack, Self::Proposed]
+            }
+            Self::Verifying => &[Self::Confirmed, Self::Refuted, Self::Inconclusive, Self::RolledBack, Self::Proposed],
+            Self::Confirmed | Self::Refuted => &[Self::RolledBack, Self::Proposed],
+            Self::Inconclusive => &[Self::Confirmed, Self::Refuted, Self::RolledBack, Self::Proposed],
+        }
+    }
+
+    /// Whether that status may follow this one.
+    pub fn may_become(self, next: Self) -> bool {
+        self.next().contains(&next)
+    }
+
+    /// Whether the proposal waits for somebody to land it.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Proposed | Self::Accepted)
+    }
+
+    /// Whether a steward has put it to sleep.
+    pub fn is_suppressed(self) -> bool {
+        matches!(self, Self::Rejected | Self::Deferred)
+    }
+
+    /// Whether its change is in the config, measured or not.
+    pub fn is_landed(self) -> bool {
+        matches!(self, Self::Landed | Self::Verifying | Self::Confirmed | Self::Refuted | Self::Inconclusive)
+    }
 }
 
 /// What a steward decides.
@@ -93,6 +141,29 @@ pub enum Decision {
     Rollback,
 }
 
+impl Decision {
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+            Self::Defer => "defer",
+            Self::Landed => "landed",
+            Self::Rollback => "rollback",
+        }
+    }
+
+    /// The status that it leads to; `None` for a message.
+    pub fn status(self) -> Option<Status> {
+        match self {
+            Self::Accept => Some(Status::Accepted),
+            Self::Reject => Some(Status::Rejected),
+            Self::Defer => Some(Status::Deferred),
+            Self::Landed | Self::Rollback => None,
+        }
+    }
+}
+
 /// The only condition that raises a suppressed proposal again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -103,6 +174,20 @@ pub enum Unless {
     EffectGrowsBeyondHi90,
     /// The definition changes.
     ConfigChanges,
+}
+
+impl Unless {
+    /// Every condition.
+    pub const ALL: [Self; 3] = [Self::Never, Self::EffectGrowsBeyondHi90, Self::ConfigChanges];
+
+    /// The word in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::EffectGrowsBeyondHi90 => "effect_grows_beyond_hi90",
+            Self::ConfigChanges => "config_changes",
+        }
+    }
 }
 
 /// A steward's decision as the ledger keeps it. It is no event of a run: it counts for every run at its instant or later.

@@ -5,11 +5,15 @@ mod baseline;
 mod cadence;
 mod compare;
 mod facts;
+mod kept;
 mod ledger;
 mod lifecycle;
+mod lives;
 mod looks;
 mod market;
 mod settle;
+mod standing;
+mod standings;
 
 pub use baseline::{Current, Previous, baseline_state};
 pub use cadence::{Cadence, CadenceEvent, Gaps, LATE_MINUTES, NextDue, Rhythm, RunTimes};
@@ -19,6 +23,9 @@ pub use facts::{
 };
 pub use ledger::{Event, Ledger, Past};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
+pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
-pub use settle::{Fate, Settlement, settle_proposals};
+pub use settle::{Asks, Fate, Settlement, settle_proposals};
+pub use standing::stand;
+pub use standings::ruling;

@@ -1,16 +1,21 @@
-//! The proposals of this run against those the ledger holds open: what stays byte for byte, what gets a new revision,
-//! what is missed, and what is withdrawn or has lapsed (methods §18.2, §19).
+//! The proposals of this run against those the ledger holds: what stays byte for byte, what gets a new revision, what is
+//! missed, withdrawn, superseded or has lapsed, what landed or was taken back, and what sleeps (methods §18.2, §19).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::baseline::{Current, Previous, baseline_state};
+use super::baseline::baseline_state;
 use super::compare::SeenNow;
 use super::facts::{ProposalFact, ProposalState};
+use super::kept::{carrying, current, fact_of, has_lapsed, is_intact, name_superseded, previous, primary};
 use super::ledger::Past;
-use crate::verdict::{Baseline, Condition, Effect, Proposal, content_digest};
+use super::lifecycle::{Status, Unless};
+use super::lives::{Decided, Life, Lives};
+use super::standing::{keep_transitions, restored, stand, wears};
+use super::standings::standings;
+use crate::verdict::{Baseline, Proposal, Standing};
 
 /// Counted runs in a row without a proposal that withdraw it.
 const MISSES_TO_WITHDRAW: u64 = 2;
@@ -20,12 +25,26 @@ const MISSES_TO_WITHDRAW: u64 = 2;
 pub enum Fate {
     /// It was not made.
     Missed,
-    /// Its check could not be judged, or its claim still stands over the bar that keeps it: that is no miss.
+    /// Its claim still stands over the bar that keeps it: that is no miss.
     Kept,
+    /// Its check could not be judged: that is no miss, and says nothing about the change either.
+    Blocked,
     /// Two low looks withdrew it.
     Withdrawn,
-    /// The config holds what it predicted.
-    Landed,
+}
+
+/// What settling asks about the world.
+pub struct Asks<'a> {
+    /// The run.
+    pub run: &'a str,
+    /// The review instant.
+    pub now: DateTime<Utc>,
+    /// A proposal's file as it is on disk.
+    pub stored: &'a dyn Fn(&str) -> Option<Value>,
+    /// Of a proposal that this run did not make, whether that counts.
+    pub fate: &'a dyn Fn(&ProposalFact) -> Fate,
+    /// The present digest of the definition that a proposal speaks of; `None` when it cannot be read.
+    pub digest: &'a dyn Fn(&ProposalFact) -> Option<String>,
 }
 
 /// What became of every proposal.
@@ -33,230 +52,349 @@ pub enum Fate {
 pub struct Settlement {
     /// Open after this run, by fingerprint.
     pub open: Vec<Proposal>,
+    /// Rejected or deferred, and not argued with, by fingerprint.
+    pub suppressed: Vec<Proposal>,
+    /// Landed, and its definition is still the predicted one: the files with the way back, by fingerprint.
+    pub landed: Vec<Proposal>,
     /// What the ledger has to learn, by fingerprint.
     pub facts: Vec<ProposalFact>,
-    /// Fingerprints of every open one, also of those whose file is missing; all other files go once the ledger says so.
+    /// Fingerprints of every one whose files stay, also of those whose file is missing; all other files go once the ledger
+    /// says so.
     pub keep: BTreeSet<String>,
     /// Files that were missing or edited, one sentence each.
     pub warnings: Vec<String>,
+    /// Where proposals stand, by fingerprint, for readers.
+    pub standings: BTreeMap<String, Standing>,
     /// What the run saw beside its report.
     pub seen: SeenNow,
 }
 
-/// Settles the proposals that this run made against those that the ledger holds. `stored` reads a proposal's file;
-/// `fate` says of one that this run did not make whether that counts.
-pub fn settle_proposals(
-    fresh: Vec<Proposal>,
-    past: &Past,
-    now: DateTime<Utc>,
-    stored: impl Fn(&str) -> Option<Value>,
-    fate: impl Fn(&ProposalFact) -> Fate,
-) -> Settlement {
-    let mut settlement = Settlement::default();
+/// Settles the proposals that this run made against those that the ledger holds.
+pub fn settle_proposals(fresh: Vec<Proposal>, past: &Past, asks: &Asks<'_>) -> Settlement {
     let mut made = BTreeMap::new();
     for proposal in fresh {
         made.entry(proposal.fingerprint.clone()).or_insert(proposal);
     }
+    let mut settling =
+        Settling { asks, lives: &past.lives, last_number: past.lives.last_number(), done: Settlement::default() };
     let mut fingerprints: Vec<&String> = past.proposals.keys().chain(made.keys()).collect();
     fingerprints.sort();
     fingerprints.dedup();
     for fingerprint in fingerprints {
-        let known = past.proposals.get(fingerprint);
-        let file = || stored(fingerprint).filter(is_intact);
-        match (made.get(fingerprint), known) {
-            (Some(proposal), known) => settlement.produced(proposal, known, now, file),
-            (None, Some(known)) => settlement.missed(known, now, file, fate(known)),
-            (None, None) => {}
-        }
+        let known = past.proposals.get(fingerprint).and_then(|fact| Some((fact, past.lives.get(fingerprint)?)));
+        settling.one(made.get(fingerprint), known);
     }
-    settlement
+    settling.link_superseded();
+    settling.done.standings = standings(past, &settling.done.facts, asks.run);
+    settling.done
 }
 
-impl Settlement {
-    /// A proposal that this run made.
-    fn produced(
-        &mut self,
-        proposal: &Proposal,
-        known: Option<&ProposalFact>,
-        now: DateTime<Utc>,
-        file: impl Fn() -> Option<Value>,
-    ) {
-        self.keep.insert(proposal.fingerprint.clone());
-        let open = known.filter(|known| known.is_open() && !has_lapsed(known, now));
-        let state = match open {
-            None => baseline_state(Some(&current(proposal)), None),
-            Some(open) => baseline_state(Some(&current(proposal)), Some(&previous(open))),
+/// A settlement in the making.
+struct Settling<'a> {
+    /// The world.
+    asks: &'a Asks<'a>,
+    /// The lives before this run.
+    lives: &'a Lives,
+    /// The largest number given so far.
+    last_number: u64,
+    /// What is settled.
+    done: Settlement,
+}
+
+impl Settling<'_> {
+    /// One proposal: made by this run, known to the ledger, or both. What the config says comes before what anybody argues.
+    fn one(&mut self, made: Option<&Proposal>, known: Option<(&ProposalFact, &Life)>) {
+        let Some((fact, life)) = known else {
+            return made.map_or((), |made| self.renewed(made, None, Baseline::New, None));
         };
-        match (state, open) {
-            (Baseline::Unchanged, Some(open)) => self.kept(proposal, open, &file),
-            (state, _) => self.renewed(proposal, known, state, file().as_ref()),
+        let digest = if may_have_moved(life.status) { (self.asks.digest)(fact) } else { None };
+        let is_after = digest.is_some() && digest == fact.subtree_digest_after;
+        if is_after && life.status.may_become(Status::Landed) {
+            return self.landed(fact, life);
+        }
+        if life.status.is_landed() && digest.as_ref() == Some(&fact.subtree_digest) {
+            return self.close(fact, ProposalState::RolledBack, 0);
+        }
+        match made {
+            Some(made) if self.sleeps(life, fact, Some(made)) => self.asleep(fact, life, Some(made), digest.as_ref()),
+            Some(made) => self.produced(made, fact, life),
+            None if self.sleeps(life, fact, None) => self.asleep(fact, life, None, digest.as_ref()),
+            None if life.status.is_landed() && is_after => self.stands(fact, life),
+            None if life.status.is_open() || life.status.is_suppressed() => self.missed(fact, life, digest.as_ref()),
+            None => {}
+        }
+    }
+
+    /// The config holds what was predicted. What this run argues about the same is left for the next: the change has only
+    /// just landed.
+    fn landed(&mut self, fact: &ProposalFact, life: &Life) {
+        let landed = ProposalFact { state: ProposalState::Landed, status: Status::Landed, misses: 0, ..fact.clone() };
+        if let Some(stored) = self.file(fact) {
+            let at = self.asks.now.format("%Y-%m-%dT%H:%M:%SZ").to_string();
+            let landing = super::lives::Landing {
+                detected_at: at,
+                run: String::new(),
+                revision: fact.revision,
+                subtree_digest_after: fact.subtree_digest_after.clone().unwrap_or_default(),
+            };
+            let now = Life { status: Status::Landed, landing: Some(landing), verification: None, ..life.clone() };
+            let stored = self.restand(stored, life, &now);
+            self.done.landed.push(stored);
+        }
+        self.done.keep.insert(fact.fingerprint.clone());
+        self.done.facts.push(landed);
+    }
+
+    /// A landed one whose definition is as predicted: its files stay for the way back.
+    fn stands(&mut self, fact: &ProposalFact, life: &Life) {
+        self.done.keep.insert(fact.fingerprint.clone());
+        if let Some(stored) = self.file(fact) {
+            let stored = self.restand(stored, life, life);
+            self.done.landed.push(stored);
+        }
+    }
+
+    /// Whether a rejected or deferred one is not to be argued with.
+    fn sleeps(&self, life: &Life, fact: &ProposalFact, made: Option<&Proposal>) -> bool {
+        let Some(decided) = life.decision.as_ref().filter(|_| life.status.is_suppressed()) else { return false };
+        let is_over = decided
+            .fact
+            .until
+            .as_deref()
+            .is_some_and(|until| DateTime::parse_from_rfc3339(until).is_ok_and(|until| until <= self.asks.now));
+        let is_raised = made.is_some_and(|made| match decided.fact.unless {
+            Some(Unless::EffectGrowsBeyondHi90) => primary(made).0 > fact.hi90,
+            Some(Unless::ConfigChanges) => made.config.subtree_digest != fact.subtree_digest,
+            Some(Unless::Never) | None => false,
+        });
+        !is_over && (!is_raised || decided.fact.revision > fact.revision)
+    }
+
+    /// One that sleeps costs no event. Its files stay while they still say something about the config.
+    fn asleep(&mut self, fact: &ProposalFact, life: &Life, made: Option<&Proposal>, digest: Option<&String>) {
+        if let Some(made) = made.filter(|_| decided_later(life, fact)) {
+            return self.renewed(made, Some((fact, life)), Baseline::Updated, None);
+        }
+        if digest.is_some_and(|digest| *digest != fact.subtree_digest) {
+            return;
+        }
+        self.done.keep.insert(fact.fingerprint.clone());
+        let again = made.filter(|made| made.content_digest == fact.content_digest);
+        if let Some(stored) = self.file(fact).or_else(|| again.map(|made| restored(made, fact))) {
+            let stored = self.restand(stored, life, life);
+            self.done.suppressed.push(stored);
+        }
+    }
+
+    /// A proposal that this run made and that does not sleep.
+    fn produced(&mut self, made: &Proposal, fact: &ProposalFact, life: &Life) {
+        let made = &carrying(made, fact);
+        let is_known = life.status.is_open() || life.status.is_suppressed();
+        let open = (is_known && !has_lapsed(fact, self.asks.now)).then_some(fact);
+        match (baseline_state(Some(&current(made)), open.map(previous).as_ref()), open) {
+            (Baseline::Unchanged, Some(_)) if !decided_later(life, fact) => self.kept(made, fact, life),
+            (Baseline::Unchanged, _) => self.renewed(made, Some((fact, life)), Baseline::Updated, None),
+            (state, _) => {
+                let file = self.file_value(fact);
+                self.renewed(made, Some((fact, life)), state, file.as_ref());
+            }
         }
     }
 
     /// An unchanged proposal: its stored content stays. Without an intact file it is made again if that gives the same
     /// content, else it gets a new revision.
-    fn kept(&mut self, proposal: &Proposal, open: &ProposalFact, file: &impl Fn() -> Option<Value>) {
-        let stored = file().and_then(|value| serde_json::from_value::<Proposal>(value).ok());
-        let stored = stored.filter(|stored| stored.content_digest == open.content_digest);
-        let mut kept = match stored {
-            Some(stored) => stored,
-            None if proposal.content_digest == open.content_digest => restored(proposal, open),
+    fn kept(&mut self, made: &Proposal, fact: &ProposalFact, life: &Life) {
+        let status = woken(life.status);
+        let now = Life { status, ..life.clone() };
+        let kept = match self.file(fact) {
+            Some(stored) => self.restand(stored, life, &now),
+            None if made.content_digest == fact.content_digest => restored(made, fact),
             None => {
-                self.warn(&open.fingerprint, "its file is missing or was edited, so it gets a new revision");
-                return self.renewed(proposal, Some(open), Baseline::Updated, None);
+                self.warn(&fact.fingerprint, "its file is missing or was edited, so it gets a new revision");
+                return self.renewed(made, Some((fact, life)), Baseline::Updated, None);
             }
         };
-        Baseline::Unchanged.as_str().clone_into(&mut kept.baseline_state);
-        self.open.push(kept);
-        if open.misses > 0 {
-            self.facts.push(ProposalFact { state: ProposalState::Unchanged, misses: 0, ..open.clone() });
+        if fact.misses > 0 || status != life.status {
+            let state = ProposalState::Unchanged;
+            self.done.facts.push(ProposalFact { state, status, misses: 0, ..fact.clone() });
         }
+        self.place(kept, &now, Baseline::Unchanged);
     }
 
     /// A new proposal, or new content of a known one.
-    fn renewed(&mut self, proposal: &Proposal, known: Option<&ProposalFact>, state: Baseline, file: Option<&Value>) {
-        let mut renewed = proposal.clone();
-        if let Some(known) = known {
-            renewed.revision = known.revision + 1;
-            renewed.first_seen.clone_from(&known.first_seen);
-        } else {
-            renewed.revision = 1;
+    fn renewed(
+        &mut self,
+        made: &Proposal,
+        known: Option<(&ProposalFact, &Life)>,
+        state: Baseline,
+        file: Option<&Value>,
+    ) {
+        let mut renewed = made.clone();
+        renewed.revision = known.map_or(1, |(fact, _)| fact.revision + 1);
+        if let Some((fact, _)) = known {
+            renewed.first_seen.clone_from(&fact.first_seen);
         }
-        state.as_str().clone_into(&mut renewed.baseline_state);
         keep_transitions(&mut renewed.conditions, renewed.revision, file);
-        let state = if state == Baseline::New { ProposalState::New } else { ProposalState::Updated };
-        self.facts.push(fact_of(&renewed, state));
-        self.open.push(renewed);
+        let decided = self.decided_ahead(&renewed, known);
+        let status = match (&decided, known) {
+            (Some(decided), _) => decided.fact.decision.status().unwrap_or(Status::Proposed),
+            (None, Some((_, life))) => woken(life.status),
+            (None, None) => Status::Proposed,
+        };
+        let number = self.lives.number(&made.fingerprint).unwrap_or_else(|| {
+            self.last_number += 1;
+            self.last_number
+        });
+        let moved = if state == Baseline::New { ProposalState::New } else { ProposalState::Updated };
+        self.done.facts.push(fact_of(&renewed, moved, status, number));
+        let decision = decided.or_else(|| known.and_then(|(_, life)| life.decision.clone()));
+        self.place(renewed, &wears(status, decision), state);
     }
 
-    /// A proposal of the ledger that this run did not make.
-    fn missed(&mut self, known: &ProposalFact, now: DateTime<Utc>, file: impl Fn() -> Option<Value>, fate: Fate) {
-        if !known.is_open() {
-            return;
+    /// The decision on a revision that only an earlier judgement of this very run had made.
+    fn decided_ahead(&self, renewed: &Proposal, known: Option<(&ProposalFact, &Life)>) -> Option<Decided> {
+        let decided = self.lives.decision(&renewed.fingerprint)?;
+        let seen = known.map_or(0, |(fact, _)| fact.revision);
+        (decided.fact.revision > seen).then(|| decided.clone())
+    }
+
+    /// A proposal of the ledger that waits for somebody and that this run did not make.
+    fn missed(&mut self, fact: &ProposalFact, life: &Life, digest: Option<&String>) {
+        let fate = (self.asks.fate)(fact);
+        if life.status.is_suppressed() {
+            let status = Status::Proposed;
+            self.done.facts.push(ProposalFact { state: ProposalState::Absent, status, misses: 1, ..fact.clone() });
+            return self.absent(fact, life, &Life { status, ..life.clone() });
         }
-        if fate == Fate::Landed {
-            return self.close(known, ProposalState::Landed, 0);
+        let has_moved = digest.is_some_and(|digest| *digest != fact.subtree_digest);
+        if has_moved && fate != Fate::Blocked {
+            return self.close(fact, ProposalState::Superseded, fact.misses);
         }
-        if has_lapsed(known, now) {
-            return self.close(known, ProposalState::Expired, known.misses);
+        if has_lapsed(fact, self.asks.now) {
+            return self.close(fact, ProposalState::Expired, fact.misses);
         }
         if fate == Fate::Withdrawn {
-            return self.close(known, ProposalState::Withdrawn, known.misses);
+            return self.close(fact, ProposalState::Withdrawn, fact.misses);
         }
         if fate == Fate::Missed {
-            let misses = known.misses + 1;
+            let misses = fact.misses + 1;
             if misses >= MISSES_TO_WITHDRAW {
-                return self.close(known, ProposalState::Withdrawn, misses);
+                return self.close(fact, ProposalState::Withdrawn, misses);
             }
-            self.facts.push(ProposalFact { state: ProposalState::Absent, misses, ..known.clone() });
+            self.done.facts.push(ProposalFact { state: ProposalState::Absent, misses, ..fact.clone() });
         }
-        self.keep.insert(known.fingerprint.clone());
-        match file().and_then(|value| serde_json::from_value::<Proposal>(value).ok()) {
-            Some(mut stored) => {
-                Baseline::Absent.as_str().clone_into(&mut stored.baseline_state);
-                self.open.push(stored);
+        self.absent(fact, life, life);
+    }
+
+    /// An open one that this run did not make: its file stays.
+    fn absent(&mut self, fact: &ProposalFact, before: &Life, life: &Life) {
+        self.done.keep.insert(fact.fingerprint.clone());
+        match self.file(fact) {
+            Some(stored) => {
+                let stored = self.restand(stored, before, life);
+                self.place(stored, life, Baseline::Absent);
             }
-            None => self.warn(&known.fingerprint, "it is open, but its file is missing or was edited"),
+            None => self.warn(&fact.fingerprint, "it is open, but its file is missing or was edited"),
         }
+    }
+
+    /// Puts a proposal where its status belongs.
+    fn place(&mut self, mut proposal: Proposal, life: &Life, state: Baseline) {
+        self.done.keep.insert(proposal.fingerprint.clone());
+        state.as_str().clone_into(&mut proposal.baseline_state);
+        stand(&mut proposal, life);
+        let list = if life.status.is_suppressed() { &mut self.done.suppressed } else { &mut self.done.open };
+        list.push(proposal);
     }
 
     /// Closes a proposal.
-    fn close(&mut self, known: &ProposalFact, state: ProposalState, misses: u64) {
-        self.facts.push(ProposalFact { state, misses, ..known.clone() });
+    fn close(&mut self, fact: &ProposalFact, state: ProposalState, misses: u64) {
+        let closed = ProposalFact { state, misses, ..fact.clone() };
+        self.done.facts.push(ProposalFact { status: closed.said_status(), ..closed });
+    }
+
+    /// The file of a proposal, if it says what the ledger kept.
+    fn file(&mut self, fact: &ProposalFact) -> Option<Proposal> {
+        let value = (self.asks.stored)(&fact.fingerprint)?;
+        let is_kept = is_intact(&value) && value["content_digest"].as_str() == Some(&fact.content_digest);
+        let proposal = serde_json::from_value(value).ok().filter(|_| is_kept);
+        if proposal.is_none() {
+            self.warn(
+                &fact.fingerprint,
+                "its file is not what the ledger knows (edited by hand, or left by a killed run): the ledger counts",
+            );
+        }
+        proposal
+    }
+
+    /// The intact file of a proposal as JSON, whatever revision it holds.
+    fn file_value(&self, fact: &ProposalFact) -> Option<Value> {
+        (self.asks.stored)(&fact.fingerprint).filter(is_intact)
+    }
+
+    /// A file with its new standing. One that says neither where the proposal stood nor where it stands was edited.
+    fn restand(&mut self, stored: Proposal, before: &Life, now: &Life) -> Proposal {
+        let said = |proposal: &Proposal| {
+            (proposal.status.clone(), proposal.suppressed.clone(), proposal.landing.clone(), proposal.outcome.clone())
+        };
+        let (file, fingerprint) = (said(&stored), stored.fingerprint.clone());
+        let (mut then, mut stands) = (stored.clone(), stored);
+        stand(&mut then, before);
+        stand(&mut stands, now);
+        if file != said(&then) && file != said(&stands) {
+            let (file, now) = (&file.0, now.status.as_str());
+            self.warn(
+                &fingerprint,
+                &format!(
+                    "its file says {file:?} where the ledger says {now:?} (edited by hand, or left by a killed run): the ledger counts"
+                ),
+            );
+        }
+        stands
     }
 
     /// Notes something about a proposal's file.
     fn warn(&mut self, fingerprint: &str, what: &str) {
-        self.warnings.push(format!("proposal {fingerprint}: {what}"));
+        self.done.warnings.push(format!("proposal {fingerprint}: {what}"));
     }
-}
 
-/// Whether a file says what its digest says.
-fn is_intact(value: &Value) -> bool {
-    value["content_digest"].as_str() == Some(content_digest(value).as_str())
-}
-
-/// Whether a proposal's time has run out. An instant that does not parse never lapses.
-fn has_lapsed(known: &ProposalFact, now: DateTime<Utc>) -> bool {
-    DateTime::parse_from_rfc3339(&known.expires).is_ok_and(|expires| expires <= now)
-}
-
-/// The primary effect; a proposal without one has an effect of zero.
-fn primary(proposal: &Proposal) -> (i64, i64, i64) {
-    let of = |effect: &Effect| (effect.point, effect.lo90, effect.hi90);
-    proposal.expected.iter().find(|effect| effect.primary).map_or((0, 0, 0), of)
-}
-
-/// What a proposal says now.
-fn current(proposal: &Proposal) -> Current<'_> {
-    Current {
-        content_digest: &proposal.content_digest,
-        verdict: proposal.verdict,
-        point: primary(proposal).0,
-        subtree_digest: &proposal.config.subtree_digest,
-    }
-}
-
-/// What the ledger kept of it.
-fn previous(known: &ProposalFact) -> Previous<'_> {
-    Previous {
-        content_digest: &known.content_digest,
-        verdict: known.verdict,
-        lo90: known.lo90,
-        hi90: known.hi90,
-        subtree_digest: &known.subtree_digest,
-    }
-}
-
-/// The same content again, with the dates and the revision that the ledger knows.
-fn restored(proposal: &Proposal, open: &ProposalFact) -> Proposal {
-    let mut restored = proposal.clone();
-    restored.revision = open.revision;
-    restored.first_seen.clone_from(&open.first_seen);
-    restored.expires.clone_from(&open.expires);
-    for condition in &mut restored.conditions {
-        condition.observed_revision = open.revision;
-    }
-    restored
-}
-
-/// A condition that says what it said in the file keeps the instant of its last flip.
-fn keep_transitions(conditions: &mut [Condition], revision: u64, file: Option<&Value>) {
-    let old = file.and_then(|file| file["conditions"].as_array()).map_or(&[][..], Vec::as_slice);
-    for condition in conditions {
-        condition.observed_revision = revision;
-        let same = old.iter().find(|old| {
-            old["type"].as_str() == Some(&condition.r#type) && old["status"].as_str() == Some(&condition.status)
-        });
-        if let Some(at) = same.and_then(|same| same["last_transition"].as_str()) {
-            at.clone_into(&mut condition.last_transition);
+    /// Every proposal that this run superseded names the new one that took its place, if there is one.
+    fn link_superseded(&mut self) {
+        let is = |fact: &&ProposalFact, state| fact.state == state;
+        let gone: Vec<ProposalFact> =
+            self.done.facts.iter().filter(|fact| is(fact, ProposalState::Superseded)).cloned().collect();
+        for old in gone {
+            let rivals = self.done.facts.iter().filter(|fact| {
+                is(fact, ProposalState::New)
+                    && fact.pool == old.pool
+                    && (fact.axis == old.axis || fact.check == old.check)
+            });
+            let closest =
+                rivals.min_by_key(|fact| (fact.axis != old.axis, fact.subject != old.subject, &fact.fingerprint));
+            let Some(heir) = closest.map(|fact| fact.fingerprint.clone()) else { continue };
+            let Settlement { facts, open, suppressed, .. } = &mut self.done;
+            let proposal = open.iter_mut().chain(suppressed).find(|proposal| proposal.fingerprint == heir);
+            let fact = facts.iter_mut().find(|fact| fact.fingerprint == heir);
+            if let (Some(proposal), Some(fact)) = (proposal, fact) {
+                fact.supersedes.push(old.fingerprint);
+                name_superseded(proposal, &fact.supersedes);
+                fact.content_digest.clone_from(&proposal.content_digest);
+            }
         }
     }
 }
 
-/// What the ledger keeps of a proposal.
-fn fact_of(proposal: &Proposal, state: ProposalState) -> ProposalFact {
-    let (point, lo90, hi90) = primary(proposal);
-    ProposalFact {
-        fingerprint: proposal.fingerprint.clone(),
-        axis: proposal.axis.clone(),
-        code: proposal.code.clone(),
-        change: proposal.kind.clone(),
-        subject: proposal.subject.clone(),
-        counterpart: proposal.counterpart.clone(),
-        pool: proposal.pool.clone(),
-        check: proposal.check.clone(),
-        state,
-        revision: proposal.revision,
-        content_digest: proposal.content_digest.clone(),
-        verdict: proposal.verdict,
-        point,
-        lo90,
-        hi90,
-        subtree_digest: proposal.config.subtree_digest.clone(),
-        subtree_digest_after: proposal.config.subtree_digest_after.clone(),
-        first_seen: proposal.first_seen.clone(),
-        expires: proposal.expires.clone(),
-        misses: 0,
-    }
+/// Whether the present digest of its definition says anything about a proposal.
+fn may_have_moved(status: Status) -> bool {
+    status.is_open() || status.is_suppressed() || status.is_landed()
+}
+
+/// Whether the last decision speaks of a revision that the ledger, read before this run, does not have.
+fn decided_later(life: &Life, fact: &ProposalFact) -> bool {
+    life.decision.as_ref().is_some_and(|decided| decided.fact.revision > fact.revision)
+}
+
+/// The status of a proposal that is made and does not sleep: an acceptance stays, everything else is proposed.
+fn woken(status: Status) -> Status {
+    if status == Status::Accepted { status } else { Status::Proposed }
 }

@@ -78,10 +78,12 @@ fn proposals(report: &Report, places: &Places) -> String {
         let (fingerprint, reports) = (&proposal.fingerprint, &places.reports);
         let short = text::name(fingerprint.get(..13).unwrap_or(fingerprint), Place::Markdown);
         let is_plain = fingerprint.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let number = report.label(fingerprint);
         let link = if is_plain { format!("[{short}]({reports}/proposals/{fingerprint}.json)") } else { short };
         let pool = text::name(&proposal.pool, Place::Markdown);
         format!(
-            "| {link} | {pool} | {} | {} | {} |",
+            "| {number} | {link} | {} | {pool} | {} | {} | {} |",
+            text::own(&proposal.status, Place::Markdown),
             text::own(&proposal.kind, Place::Markdown),
             text::quote(&proposal.title, Place::Markdown),
             text::own(proposal.first_seen.get(..10).unwrap_or_default(), Place::Markdown)
@@ -92,7 +94,7 @@ fn proposals(report: &Report, places: &Places) -> String {
     }
     let rows: Vec<String> = report.proposals.iter().map(row).collect();
     format!(
-        "## Open proposals\n\n| Proposal | Pool | Kind | Title | Since |\n|:--|:--|:--|:--|:--|\n{}",
+        "## Open proposals\n\n| No. | Proposal | Status | Pool | Kind | Title | Since |\n|:--|:--|:--|:--|:--|:--|:--|\n{}",
         rows.join("\n")
     )
 }

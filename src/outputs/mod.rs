@@ -10,8 +10,10 @@ pub mod log;
 pub mod names;
 pub mod page;
 pub mod proposals;
+mod quarantine;
 pub mod sessions;
 pub mod status;
+pub mod steward;
 pub mod terminal;
 pub mod text;
 pub mod verbs;
@@ -97,8 +99,12 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
     let (ledger, problems) = read_ledger(store)?;
     warnings.extend(delivery.settlement.warnings.iter().cloned());
     warnings.extend(problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
+    warnings.extend(quarantine::keep(store, &ledger)?);
+    let cut = quarantine::cut_off(store, &ledger)?;
+    let is_whole = problems.is_empty() && cut.is_none();
+    warnings.extend(cut);
     match ledger.newest_run().filter(|newest| *newest > run) {
-        None => warnings.extend(deliver_newest(delivery, &ledger, store)?),
+        None => warnings.extend(deliver_newest(delivery, (&ledger, is_whole), store)?),
         Some(newest) if ledger.holds_run(run) => {
             warnings.push(format!("run {run} is older than run {newest} and known: nothing was written"));
         }
@@ -110,18 +116,22 @@ pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
     Ok(warnings)
 }
 
-/// The ordinary case.
-fn deliver_newest(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Option<String>> {
+/// The ordinary case. While the ledger is damaged no file of a proposal is removed: it may be all that is left of an event.
+fn deliver_newest(delivery: Delivery<'_>, (ledger, is_whole): (&Ledger, bool), store: &Store) -> Result<Vec<String>> {
     write_run(delivery, store)?;
-    proposals::write_open(store, &delivery.report.proposals)?;
+    let settlement = delivery.settlement;
+    let sleeping_and_landed = settlement.suppressed.iter().chain(&settlement.landed);
+    let mut warnings = proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
     write_pending(delivery, ledger, store)?;
-    let torn = append_events(delivery, ledger, store)?;
-    proposals::remove_others(store, &delivery.settlement.keep)?;
+    warnings.extend(append_events(delivery, ledger, store)?);
+    if is_whole {
+        proposals::remove_others(store, &delivery.settlement.keep)?;
+    }
     write_plan(delivery, store)?;
     append_log(delivery, store)?;
     write_views(delivery, store)?;
     remove_pending(store)?;
-    Ok(torn)
+    Ok(warnings)
 }
 
 /// A run between older ones: its file, its events without proposals, its section.
@@ -162,8 +172,12 @@ fn complete_events(pending: &Pending, store: &Store) -> Result<Option<String>> {
     let held: BTreeSet<&str> = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).collect();
     let missing: Vec<String> = pending.events.iter().filter(|line| !held.contains(line.as_str())).cloned().collect();
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-    let events = |text: &str| Ledger::read(LEDGER, text).0.events().len();
-    let follows = missing.first().is_none_or(|line| events(&format!("{whole}{line}\n")) == events(whole) + 1);
+    let state = |text: &str| {
+        let (ledger, problems) = Ledger::read(LEDGER, text);
+        (ledger.events().len(), problems.len())
+    };
+    let (events, problems) = state(whole);
+    let follows = missing.first().is_none_or(|line| state(&format!("{whole}{line}\n")) == (events + 1, problems));
     if !follows {
         return Ok(Some(format!(
             "events of run {} no longer fit {} and were left out",

@@ -10,27 +10,38 @@ use crate::store::Store;
 use crate::verdict::{Proposal, content_digest};
 
 /// The folder in the reports folder.
-const FOLDER: &str = "proposals";
+pub const FOLDER: &str = "proposals";
 
-/// The file of a proposal as it is on disk; `None` when there is none or it is no JSON.
+/// The file of a proposal as it is on disk, `null` when it is no JSON; `None` when there is none.
 pub fn stored(store: &Store, fingerprint: &str) -> Option<Value> {
     let bytes = store.read(&path(store, fingerprint, "json").ok()?).ok()??;
-    serde_json::from_slice(&bytes).ok()
+    Some(serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-/// Writes the files of open proposals.
-pub fn write_open(store: &Store, proposals: &[Proposal]) -> Result<()> {
+/// Writes the files of proposals whose files stay: open ones, sleeping ones, landed ones. A patch that is not the one of the
+/// content it lies beside was edited; a sentence says so.
+pub fn write<'a>(store: &Store, proposals: impl IntoIterator<Item = &'a Proposal>) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
     for proposal in proposals {
         let file = path(store, &proposal.fingerprint, "json")?;
-        if !stored(store, &proposal.fingerprint).is_some_and(|old| says_the_same(&old, proposal)) {
+        let old = stored(store, &proposal.fingerprint);
+        if !old.as_ref().is_some_and(|old| says_the_same(old, proposal)) {
             store.replace(&file, file_text(proposal)?.as_bytes())?;
         }
         if let Some(change) = proposal.change.config() {
             let patch = path(store, &proposal.fingerprint, "patch")?;
-            store.replace(&patch, change.patch.text.as_bytes())?;
+            let (text, is_of_old) =
+                (change.patch.text.as_bytes(), old.as_ref().is_some_and(|old| holds(old, proposal)));
+            if is_of_old && store.read(&patch)?.is_some_and(|found| found != text) {
+                warnings.push(format!(
+                    "{}: was edited by hand, and is written as the proposal has it",
+                    store.shown(&patch)
+                ));
+            }
+            store.replace(&patch, text)?;
         }
     }
-    Ok(())
+    Ok(warnings)
 }
 
 /// Removes the files of proposals that are not open: the ledger has said before why they are gone, or a killed run left
@@ -53,8 +64,18 @@ pub fn file_text(proposal: &Proposal) -> Result<String> {
     Ok(text)
 }
 
-/// Whether a file holds this revision, unedited. Fields that move without the content (methods §18.1) do not count.
+/// Whether a file holds this revision, unedited, and says where it stands. The other fields that move without the content
+/// (methods §18.1) do not count.
 fn says_the_same(old: &Value, proposal: &Proposal) -> bool {
+    let stands = |old: &Proposal| {
+        (&old.status, &old.suppressed, &old.landing, &old.outcome)
+            == (&proposal.status, &proposal.suppressed, &proposal.landing, &proposal.outcome)
+    };
+    holds(old, proposal) && serde_json::from_value(old.clone()).is_ok_and(|old| stands(&old))
+}
+
+/// Whether a file holds this revision's content, unedited.
+fn holds(old: &Value, proposal: &Proposal) -> bool {
     old["revision"].as_u64() == Some(proposal.revision)
         && old["content_digest"].as_str() == Some(&proposal.content_digest)
         && content_digest(old).as_str() == proposal.content_digest

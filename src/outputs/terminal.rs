@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::{self, Place};
-use super::view::{categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, tally};
+use super::view::{
+    categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, standing, tally,
+};
 use super::wrap;
 use crate::verdict::{CheckReport, Finding, PoolReport, Report, Subject, Verdict};
 use crate::vocabulary::{SourceNote, SourceState};
@@ -14,6 +16,9 @@ const MOST_WORDS: usize = 240;
 
 /// Columns of the verdict and of the gaps around it.
 const VERDICT: usize = 25;
+
+/// Most proposals that landed, ended or were decided.
+const MOST_TOLD: usize = 10;
 
 /// Width of the column of names.
 const MOST_NAME: usize = 28;
@@ -54,6 +59,7 @@ pub fn render(report: &Report, look: Look<'_>) -> String {
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
     }
+    lines.extend(standings(report).into_iter().flat_map(|line| wrap::line(&line, columns)));
     let last = remedies(report).into_iter().chain(super::credit(report)).chain(tallies(report)).chain([checks(report)]);
     lines.extend(last.flat_map(|line| wrap::line(&line, columns)));
     lines.join("\n") + "\n"
@@ -123,6 +129,22 @@ fn name_width(report: &Report) -> usize {
     let listed = needing.chain(categories(report).filter(|category| own_finding(category).is_some()));
     let widths = listed.map(|pool| short_name(pool.id.as_str()).chars().count());
     widths.max().unwrap_or(0).clamp("by their pool".len(), MOST_NAME)
+}
+
+/// What landed, ended or was decided since the run before, and what a steward said that the config does not show.
+fn standings(report: &Report) -> Vec<String> {
+    let told = report.other_standings().into_iter().filter(|standing| standing.is_moved || standing.unseen.is_some());
+    let line = |one| shortened(&text::sentence(&standing(one, report), Place::Terminal), MOST_WORDS);
+    let mut lines: Vec<String> = told.map(line).collect();
+    let more = lines.len().saturating_sub(MOST_TOLD);
+    lines.truncate(MOST_TOLD);
+    if more > 0 {
+        lines.push(format!("and {more} more: pool-review proposals list --all"));
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
 }
 
 /// Which run this is.
@@ -218,7 +240,10 @@ fn numbers(report: &Report, finding: &Finding) -> String {
     words.extend(limit(finding).map(|limit| format!("(limit {limit})")));
     words.extend(observations(finding).map(|n| format!("(n {n})")));
     let proposal = report.proposals.iter().find(|proposal| super::log::answers(proposal, finding));
-    words.extend(proposal.map(|proposal| format!("[{}]", show(proposal.fingerprint.get(..13).unwrap_or_default()))));
+    words.extend(proposal.map(|proposal| {
+        let short = show(proposal.fingerprint.get(..13).unwrap_or_default());
+        format!("[{}]", format!("{} {short}", report.label(&proposal.fingerprint)).trim_start())
+    }));
     words.join("  ")
 }
 
@@ -289,6 +314,8 @@ fn tallies(report: &Report) -> Vec<String> {
         0 => "no open proposal".to_owned(),
         count => counted(count, "open proposal", "open proposals"),
     };
+    let asleep = report.standings.values().filter(|one| matches!(one.status.as_str(), "rejected" | "deferred")).count();
+    let open = if asleep > 0 { format!("{open}, {asleep} put to sleep by a steward") } else { open };
     let unmatched = counted(report.unmatched.len(), "name", "names");
     vec![first.join(". "), format!("{moved}; {open}; {unmatched} not matched")]
 }

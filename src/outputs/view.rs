@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::text::{self, Place};
-use crate::verdict::{CheckReport, Finding, PoolReport, ProposalKind, Report, Subject, Verdict};
+use crate::verdict::{
+    CheckReport, Finding, PoolReport, ProposalKind, Report, Ruling, Sentence, Standing, Subject, Verdict,
+};
 
 /// A cell with nothing to show.
 pub(super) const NOTHING: &str = "–";
@@ -43,6 +45,63 @@ pub(super) fn tally(verdicts: impl IntoIterator<Item = Verdict>) -> String {
 /// `3 pools`, `1 pool`, `2 categories`.
 pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// `carried 4 runs, since 20261120T120000Z`; `new` in the run that opened it.
+pub(super) fn carried(standing: &Standing) -> String {
+    match usize::try_from(standing.carried).unwrap_or(usize::MAX) {
+        0 => "new".to_owned(),
+        runs => format!("carried {}, since {}", counted(runs, "run", "runs"), shortened(&standing.opened, 20)),
+    }
+}
+
+/// What became of a proposal, or what a steward said of it, in one sentence.
+pub(super) fn standing(standing: &Standing, report: &Report) -> Sentence {
+    let said = Sentence::new().own(format!("{} of ", standing.label())).name(&standing.pool).own(" (");
+    let said = said.own(standing.kind.clone()).own(" ").name(&standing.subject).own("): ");
+    let ruled = |said: Sentence, word: &str| match &standing.ruling {
+        Some(ruling) => {
+            said.own(format!("{word} by ")).name(&ruling.by).own(format!("{}: ", bounds(ruling))).name(&ruling.reason)
+        }
+        None => said.own(word.to_owned()),
+    };
+    let said = match standing.status.as_str() {
+        word @ ("accepted" | "rejected" | "deferred") => ruled(said, word),
+        "landed" if standing.is_moved => {
+            said.own("landed, the config holds what it predicted; its files hold the way back")
+        }
+        "landed" => said.own(format!("landed, seen by run {}", shortened(&standing.since, 20))),
+        "superseded" => {
+            let heir = standing.heir.as_ref().map(|heir| format!(", {} takes its place", report.label(heir)));
+            said.own(format!("superseded by another change of its definition{}", heir.unwrap_or_default()))
+        }
+        "rolled_back" => said.own("rolled back, the config is again what it was before"),
+        "withdrawn" => said.own("withdrawn, it was not found again"),
+        "expired" => said.own("expired, its time ran out"),
+        "verifying" => said.own("landed, its effect is being measured"),
+        "proposed" => said.own("proposed"),
+        measured => said.own(format!("measured: {measured}")),
+    };
+    match (&standing.unseen, standing.status.as_str()) {
+        (None, _) => said,
+        (Some(by), "proposed" | "accepted" | "rejected" | "deferred") => said
+            .own("; ")
+            .name(by)
+            .own(" says that it landed, but the config does not hold what it predicts: nothing has landed"),
+        (Some(by), _) => said.own("; ").name(by).own(" says that it is taken back, but the config still holds it"),
+    }
+}
+
+/// Until when a decision holds, and what lifts it.
+fn bounds(ruling: &Ruling) -> String {
+    let until = ruling.until.as_deref().and_then(|until| until.get(..10)).map(|day| format!(" until {day}"));
+    let unless = match (ruling.decision.as_str(), ruling.unless.as_deref()) {
+        (_, Some("effect_grows_beyond_hi90")) => " unless its effect grows beyond the claim",
+        (_, Some("config_changes")) => " unless its definition changes",
+        ("reject", Some("never")) => " for good",
+        _ => "",
+    };
+    until.unwrap_or_default() + unless
 }
 
 /// `2026-11-29 12:00Z`.

@@ -83,8 +83,11 @@ impl Gates<'_> {
             .filter(|finding| finding.held.is_none())
             .filter_map(|finding| {
                 let identity = identity(finding)?;
-                let is_open = self.past.proposals.get(&identity.fingerprint).is_some_and(ProposalFact::is_open);
-                Some(Asking { finding, identity, is_open })
+                let known = self.past.proposals.get(&identity.fingerprint);
+                let is_open = known.is_some_and(ProposalFact::is_open);
+                // One that a steward put to sleep asks for nothing, and takes nobody's place.
+                let sleeps = known.is_some_and(|known| known.status.is_suppressed());
+                (!sleeps).then_some(Asking { finding, identity, is_open })
             })
             .collect();
         let mut passed = Passed::default();

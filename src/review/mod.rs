@@ -3,6 +3,7 @@
 
 mod chart;
 mod consumers;
+mod definitions;
 mod gates;
 pub mod gather;
 pub mod inspect;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::change::identity;
 use crate::checks::{Look, PoolJudgement, judge_pool};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
@@ -33,12 +35,13 @@ use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
-    Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
+    Asks, Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
 use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
+pub use definitions::Definitions;
 use gather::{Gathered, readiness};
 use looks::PoolLooks;
 pub use memory::Memory;
@@ -131,18 +134,16 @@ pub fn review(
     let fresh = maker.make(&mut reports);
     let blocked = blocked_checks(&reports);
     let fate = |known: &ProposalFact| {
-        let is_landed =
-            known.subtree_digest_after.is_some() && subtrees.get(&known.pool) == known.subtree_digest_after.as_ref();
-        if is_landed {
-            Fate::Landed
-        } else if blocked.contains(&(known.pool.clone(), known.check.clone())) {
-            Fate::Kept
-        } else {
-            looks.fate(known)
-        }
+        let is_blocked = blocked.contains(&(known.pool.clone(), known.check.clone()));
+        if is_blocked { Fate::Blocked } else { looks.fate(known) }
     };
-    let mut settlement = settle_proposals(fresh, past, clock.now, stored, fate);
+    let definitions = Definitions::new(&gathered.config.files, &subtrees, past);
+    let digest = |known: &ProposalFact| definitions.digest(known);
+    let run = clock.run_id();
+    let asks = Asks { run: &run, now: clock.now, stored: &stored, fate: &fate, digest: &digest };
+    let mut settlement = settle_proposals(fresh, past, &asks);
     settlement.seen = SeenNow { looks: looks.facts(gathered, &planned, &memory, clock.now), subtrees };
+    say_who_sleeps(&mut reports, &settlement);
     let mut report = report(gathered, settings, clock, reports, &settlement);
     report.unmatched = unmatched(&book, &attribution);
     report.remarks = remarks(settings, &planned);
@@ -152,6 +153,17 @@ pub fn review(
     let models = book.models().iter().map(ToString::to_string).collect();
     let market = MarketMemory { prices: book.remembered_prices().clone(), ..gathered.memory.clone() };
     Reviewed { report, settlement, models, market }
+}
+
+/// A finding whose proposal a steward put to sleep says so in the place of the proposal.
+fn say_who_sleeps(reports: &mut [PoolReport], settlement: &Settlement) {
+    let findings = reports.iter_mut().flat_map(|pool| &mut pool.checks).flat_map(|check| &mut check.findings);
+    for finding in findings.filter(|finding| finding.intent.is_some() && finding.held.is_none()) {
+        let Some(identity) = identity(finding) else { continue };
+        let standing = settlement.standings.get(&identity.fingerprint);
+        let asleep = standing.filter(|standing| matches!(standing.status.as_str(), "rejected" | "deferred"));
+        finding.held = asleep.map(|standing| format!("{} was {} by a steward", standing.label(), standing.status));
+    }
 }
 
 /// What the market sources state.
@@ -314,6 +326,7 @@ fn report(
         sources: gathered.notes.clone(),
         pools,
         proposals: settlement.open.clone(),
+        standings: settlement.standings.clone(),
         unmatched: Vec::new(),
         index_version: gathered.index_version.clone(),
         remarks: Vec::new(),

@@ -1,10 +1,11 @@
-//! `completions` and `man`: made from the same description of the command line as its help.
+//! `completions` and `man`: made from the same description of the command line as its help; `steward-kit`: its page.
 
 use clap::CommandFactory as _;
 use serde_json::json;
 
 use super::Answer;
 use crate::cli::{Cli, ExitCode, Failure, Format};
+use crate::outputs::steward::KIT;
 use crate::outputs::verbs::document;
 
 /// The completion script of a shell.
@@ -33,6 +34,11 @@ pub(super) fn man(cli: &Cli) -> Result<Answer, Failure> {
     };
     render().map_err(|error| Failure::Failed(error.into()))?;
     Ok(answer(cli, &page, |page| document("man", json!({ "page": page }))))
+}
+
+/// The instruction for a steward agent.
+pub(super) fn steward_kit(cli: &Cli) -> Answer {
+    answer(cli, KIT.as_bytes(), |page| document("steward-kit", json!({ "page": page })))
 }
 
 /// Bytes of text as an answer, or the document that holds them.

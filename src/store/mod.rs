@@ -147,6 +147,16 @@ impl Store {
         read_file(&path).with_context(|| format!("reading {}", self.shown(&path)))
     }
 
+    /// As [`Self::read`], for files that others put there: more bytes than `most` are an error, and are not read.
+    pub fn read_at_most(&self, path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
+        let path = self.target(path)?;
+        let size = path.metadata().map_or(0, |meta| meta.len());
+        if size > most {
+            bail!("{} holds {size} bytes, at most {most} are read", self.shown(&path));
+        }
+        self.read(&path)
+    }
+
     /// Puts these bytes in the place of a file: a temporary file beside it, synced, renamed, folder synced. Bytes that
     /// are there already are left alone. Returns whether something was written.
     pub fn replace(&self, path: &Path, bytes: &[u8]) -> Result<bool> {

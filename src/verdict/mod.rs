@@ -9,6 +9,7 @@ mod names;
 mod proposal;
 mod report;
 mod sentence;
+mod standing;
 
 pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
 pub use claim::{Claim, ClaimRows, TestPlan};
@@ -16,11 +17,12 @@ pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind,
 pub use inspect::{DoctorView, LayerView, MemberView, PoolView, RotationView, ViolationView};
 pub use names::NameRow;
 pub use proposal::{
-    Bar, BarTerm, Change, Condition, ConfigChange, ConfigRef, Effect, EvidenceRef, Patch, PolicyRef, Proposal,
-    Reviewer, Rollback, Trigger, Verification, axis, content_digest, fingerprint,
+    Bar, BarTerm, Change, Condition, ConfigChange, ConfigRef, Effect, EvidenceRef, LandingRef, Outcome, Patch,
+    PolicyRef, Proposal, Reviewer, Rollback, Suppressed, Trigger, Verification, axis, content_digest, fingerprint,
 };
 pub use report::{Baseline, CheckReport, Counts, Number, PoolReport, Report, Subject};
 pub use sentence::{Piece, Sentence};
+pub use standing::{Ruling, Standing};
 
 use std::fmt;
 

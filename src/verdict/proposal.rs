@@ -245,6 +245,51 @@ pub struct Rollback {
     pub trigger: Trigger,
 }
 
+/// Why a proposal sleeps, and what wakes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suppressed {
+    /// Until when, if there is a date.
+    pub until: Option<String>,
+    /// The steward's reason, at most 400 characters.
+    pub reason: String,
+    /// Who, at most 80 characters.
+    pub by: String,
+    /// `never`, `effect_grows_beyond_hi90` or `config_changes`.
+    pub unless: String,
+}
+
+/// A landing as a run detected it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandingRef {
+    /// The commit, where it is known.
+    pub commit: Option<String>,
+    /// The instant of the run that saw it.
+    pub landed_at: String,
+    /// The digest that was predicted and is there.
+    pub subtree_digest_after: String,
+}
+
+/// What the measurement of a landed change found, in the claim's unit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The instant of the run that measured.
+    pub measured_at: String,
+    /// The unit.
+    pub unit: String,
+    /// What was measured.
+    pub point: i64,
+    /// Lower 90 % bound.
+    pub lo90: i64,
+    /// Upper 90 % bound.
+    pub hi90: i64,
+    /// Rows behind it.
+    pub rows: u64,
+    /// Distance from the claim in standard deviations of both, thousandths; null where neither has one.
+    pub z_milli: Option<i64>,
+    /// Whether that is within 90 %.
+    pub inside90: bool,
+}
+
 /// One change that is ready to land, with the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
@@ -306,6 +351,15 @@ pub struct Proposal {
     pub verification: Verification,
     /// The way back.
     pub rollback: Rollback,
+    /// After a rejection or deferral: what it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suppressed: Option<Suppressed>,
+    /// Filled when a run detects the landing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landing: Option<LandingRef>,
+    /// Filled by the measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
 }
 
 impl Proposal {

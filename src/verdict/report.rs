@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Chart, Finding, Proposal, Sentence, Unit, Verdict};
+use super::{Chart, Finding, Proposal, Sentence, Standing, Unit, Verdict};
 use crate::vocabulary::{CheckId, PoolId, SourceNote, Tier};
 
 /// How an outcome relates to the previous run (SARIF's words).
@@ -149,6 +149,9 @@ pub struct Report {
     pub pools: Vec<PoolReport>,
     /// Proposals open after this run, by fingerprint.
     pub proposals: Vec<Proposal>,
+    /// Where proposals stand, by fingerprint: open ones, sleeping ones, landed ones that are not measured yet, and those that
+    /// ended since the run before.
+    pub standings: BTreeMap<String, Standing>,
     /// Ids that could not be matched: source, id, suggestion (never used).
     pub unmatched: Vec<(String, String, Option<String>)>,
     /// The market's index version, if one was read; its presence obliges to credit.
@@ -164,6 +167,27 @@ pub struct Report {
 }
 
 impl Report {
+    /// The number of a proposal, `R3`; empty where none is known.
+    pub fn label(&self, fingerprint: &str) -> String {
+        self.standings.get(fingerprint).map(Standing::label).unwrap_or_default()
+    }
+
+    /// What is worth a word beside the open proposals, by number: those that sleep, that landed or ended, that were accepted
+    /// since the run before, and those of which a steward said what the config does not show.
+    pub fn other_standings(&self) -> Vec<&Standing> {
+        let is_told = |standing: &&Standing| {
+            standing.unseen.is_some()
+                || match standing.status.as_str() {
+                    "proposed" => false,
+                    "accepted" => standing.is_moved,
+                    _ => true,
+                }
+        };
+        let mut told: Vec<&Standing> = self.standings.values().filter(is_told).collect();
+        told.sort_by_key(|standing| standing.number);
+        told
+    }
+
     /// Pools and categories by verdict.
     pub fn tally(&self) -> BTreeMap<Verdict, usize> {
         let mut tally = BTreeMap::new();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use pool_review::history::{Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
+use pool_review::history::{Asks, Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
 use pool_review::outputs::{self, Delivery};
 use pool_review::store::Store;
 use pool_review::verdict::{
@@ -138,6 +138,7 @@ pub(crate) fn report_at(now: &str, pools: Vec<PoolReport>) -> Report {
         sources: vec![note(SourceId::Market), note(SourceId::Speeds)],
         pools,
         proposals: Vec::new(),
+        standings: BTreeMap::new(),
         unmatched: vec![("speeds".to_owned(), "acme/unheard-of".to_owned(), Some("acme/heard-of".to_owned()))],
         index_version: None,
         remarks: Vec::new(),
@@ -243,11 +244,14 @@ pub(crate) fn settled(mut report: Report, fresh: Vec<Proposal>, store: &Store) -
     let fate = |known: &ProposalFact| {
         let mut checks = report.pools.iter().filter(|one| one.id.as_str() == known.pool).flat_map(|one| &one.checks);
         let is_blocked = checks.any(|one| one.check.as_str() == known.check && one.verdict == Verdict::Blocked);
-        if is_blocked { Fate::Kept } else { Fate::Missed }
+        if is_blocked { Fate::Blocked } else { Fate::Missed }
     };
+    let digest = |known: &ProposalFact| Some(known.subtree_digest.clone());
     let stored = |fingerprint: &str| -> Option<Value> { outputs::proposals::stored(store, fingerprint) };
-    let settlement = settle_proposals(fresh, &past, report.now, stored, fate);
+    let asks = Asks { run: &report.run_id, now: report.now, stored: &stored, fate: &fate, digest: &digest };
+    let settlement = settle_proposals(fresh, &past, &asks);
     report.proposals.clone_from(&settlement.open);
+    report.standings.clone_from(&settlement.standings);
     (report, settlement)
 }
 

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use shape::{
     ChartV1, CheckV1, FindingV1, IntentV1, LimitV1, MeasuredV1, MemberV1, NumberV1, PlaceV1, PoolV1, ProposalV1,
-    RejectV1, RunV1, SourceV1, UnmatchedV1, WindowV1,
+    RejectV1, RulingV1, RunV1, SourceV1, StandingV1, UnmatchedV1, WindowV1,
 };
 
 use super::view::limit_place;
 use crate::verdict::{
-    Baseline, Chart, ChartWindow, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Subject,
-    Verdict,
+    Baseline, Chart, ChartWindow, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Ruling,
+    Standing, Subject, Verdict,
 };
 use crate::vocabulary::{Place, SourceNote, SourceState};
 
@@ -60,6 +60,7 @@ fn run(report: &Report) -> RunV1<'_> {
         sources: report.sources.iter().map(|note| source(note, report.now)).collect(),
         pools: report.pools.iter().map(|one| pool(one, report)).collect(),
         proposals: report.proposals.iter().map(|one| proposal(one, report)).collect(),
+        standings: report.other_standings().into_iter().map(standing).collect(),
         unmatched: unmatched.collect(),
         remarks: report.remarks.iter().map(crate::verdict::Sentence::plain).chain(super::credit(report)).collect(),
     }
@@ -229,10 +230,39 @@ fn number(number: &Number) -> NumberV1<'_> {
     }
 }
 
+/// The twin of a standing.
+fn standing(standing: &Standing) -> StandingV1<'_> {
+    let ruling = |ruling: &'_ Ruling| RulingV1 {
+        decision: ruling.decision.clone(),
+        by: ruling.by.clone(),
+        reason: ruling.reason.clone(),
+        until: ruling.until.clone(),
+        unless: ruling.unless.clone(),
+    };
+    StandingV1 {
+        number: standing.number,
+        fingerprint: &standing.fingerprint,
+        pool: &standing.pool,
+        kind: &standing.kind,
+        subject: &standing.subject,
+        counterpart: &standing.counterpart,
+        status: &standing.status,
+        since: &standing.since,
+        is_moved: standing.is_moved,
+        ruling: standing.ruling.as_ref().map(ruling),
+        superseded_by: standing.heir.as_deref(),
+        unseen: standing.unseen.as_deref(),
+    }
+}
+
 /// The line of a proposal.
 fn proposal<'a>(proposal: &'a Proposal, report: &Report) -> ProposalV1<'a> {
+    let known = report.standings.get(&proposal.fingerprint);
     let is_made_now = proposal.baseline_state != Baseline::Absent.as_str();
     ProposalV1 {
+        number: known.map_or(0, |known| known.number),
+        carried_runs: known.map_or(0, |known| known.carried),
+        carried_since: known.map_or(report.run_id.clone(), |known| known.opened.clone()),
         fingerprint: &proposal.fingerprint,
         file: format!("proposals/{}.json", proposal.fingerprint),
         revision: proposal.revision,

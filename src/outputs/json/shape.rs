@@ -38,6 +38,8 @@ pub(super) struct RunV1<'a> {
     pub(super) pools: Vec<PoolV1<'a>>,
     /// Proposals open after this run.
     pub(super) proposals: Vec<ProposalV1<'a>>,
+    /// What stewards decided, what landed and what ended, by number.
+    pub(super) standings: Vec<StandingV1<'a>>,
     /// Ids that matched nothing.
     pub(super) unmatched: Vec<UnmatchedV1<'a>>,
     /// Remarks on the whole run.
@@ -247,9 +249,59 @@ pub(super) struct NumberV1<'a> {
     pub(super) remark: &'a str,
 }
 
+/// Where a proposal stands that is not simply open.
+#[derive(Serialize)]
+pub(super) struct StandingV1<'a> {
+    /// R1, R2 …
+    pub(super) number: u64,
+    /// What is argued.
+    pub(super) fingerprint: &'a str,
+    /// The pool.
+    pub(super) pool: &'a str,
+    /// What it does.
+    pub(super) kind: &'a str,
+    /// Whom it is about.
+    pub(super) subject: &'a str,
+    /// The other side, or empty.
+    pub(super) counterpart: &'a str,
+    /// The status.
+    pub(super) status: &'a str,
+    /// Where that began: a run, or the instant id of a decision.
+    pub(super) since: &'a str,
+    /// Whether it began after the run before.
+    pub(super) is_moved: bool,
+    /// The decision that stands.
+    pub(super) ruling: Option<RulingV1>,
+    /// What took its place.
+    pub(super) superseded_by: Option<&'a str>,
+    /// Who said that it landed or was taken back, while the config does not show it.
+    pub(super) unseen: Option<&'a str>,
+}
+
+/// A steward's decision.
+#[derive(Serialize)]
+pub(super) struct RulingV1 {
+    /// `accept`, `reject` or `defer`.
+    pub(super) decision: String,
+    /// Who.
+    pub(super) by: String,
+    /// Why.
+    pub(super) reason: String,
+    /// Until when.
+    pub(super) until: Option<String>,
+    /// What lifts it.
+    pub(super) unless: Option<String>,
+}
+
 /// One open proposal; its file has the rest.
 #[derive(Serialize)]
 pub(super) struct ProposalV1<'a> {
+    /// R1, R2 …
+    pub(super) number: u64,
+    /// Runs that carried it after the one that opened it.
+    pub(super) carried_runs: u64,
+    /// The run that opened it.
+    pub(super) carried_since: String,
     /// What is argued.
     pub(super) fingerprint: &'a str,
     /// Its file in the reports folder.

@@ -7,7 +7,7 @@ mod pools;
 mod section;
 mod tables;
 
-pub use parse::{holds_run, month_of, run_of};
+pub use parse::{holds_run, month_of, newest_run, run_of};
 pub use section::{Since, render_section};
 
 pub(super) use pools::answers;

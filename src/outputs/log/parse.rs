@@ -29,6 +29,12 @@ pub fn holds_run(log: &str, run: &str) -> bool {
     start > 0 && parses_run(log, run)
 }
 
+/// The newest run that has a section in a log, by its anchor at the start of a line.
+pub fn newest_run(log: &str) -> Option<String> {
+    let runs = log.split("\n<a id=\"run-").skip(1).filter_map(|rest| Some(rest.split_once("\"></a>\n")?.0));
+    runs.filter(|run| run.bytes().all(|byte| byte.is_ascii_alphanumeric())).max().map(str::to_owned)
+}
+
 /// Where to begin to parse: at a section start in the last part of a long log.
 fn tail_start(log: &str) -> usize {
     let Some(mut from) = log.len().checked_sub(TAIL_BYTES) else { return 0 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::brief;
 use super::section::{Blocks, Context, Numbers};
-use super::tables::{capped, fold, listed, proposal_link, table};
+use super::tables::{capped, carried_name, fold, listed, proposal_link, table};
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{
     NOTHING, categories as categories_of, counted, head, limit, limit_place, measured, moved, observations,
@@ -45,7 +45,7 @@ pub(super) fn carried(context: Context<'_>) -> Option<String> {
         .filter(|(pool, check)| check.verdict == pool.verdict)
         .collect();
     let table = capped(context, &ROW_HEADS, ROW_RULE, &rows, |(pool, check)| {
-        row_of(pool, check, proposal_of(report, check).map(proposal_name))
+        row_of(pool, check, proposal_of(report, check).map(|proposal| carried_name(context, proposal)))
     });
     let count = counted(all.len(), "pool needs", "pools need");
     (!all.is_empty()).then(|| format!("### Carried: {count} someone as before\n\n{table}"))
@@ -71,11 +71,6 @@ pub(super) fn row_of(pool: &PoolReport, check: &CheckReport, proposal: Option<St
 pub(super) fn proposal_of<'a>(report: &'a Report, check: &CheckReport) -> Option<&'a Proposal> {
     let finding = head(check)?;
     report.proposals.iter().find(|one| answers(one, finding))
-}
-
-/// The first digits of a fingerprint, for rows of what stands as before: the section of `Since` has the link.
-pub(super) fn proposal_name(proposal: &Proposal) -> String {
-    name(proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint))
 }
 
 /// The pools that moved or need someone, as blocks or as rows.

@@ -147,6 +147,7 @@ fn draft(context: Context<'_>, since: Since<'_>) -> String {
         Blocks::Full => tables::proposals(context),
         Blocks::Brief | Blocks::Rows => brief::proposals(context, &parts.concat()),
     });
+    parts.extend(tables::standings(context));
     parts.extend(tables::unmatched(context));
     parts.extend(tables::rejects(context));
     parts.push(footer(context));

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use super::section::Context;
 use crate::history::RunFact;
 use crate::outputs::text::{self, Place};
-use crate::outputs::view::{NOTHING, counted, minute};
-use crate::verdict::{Baseline, PoolReport, Proposal, Report};
+use crate::outputs::view::{self, NOTHING, counted, minute};
+use crate::verdict::{Baseline, PoolReport, Proposal, Report, Standing};
 use crate::vocabulary::{SourceNote, SourceState};
 
 /// Most names of one source in the list of what was not matched; the run file has them all.
 const MOST_UNMATCHED: usize = 40;
+
+/// Most proposals that are listed in one place.
+const MOST_PROPOSALS: usize = 30;
 
 /// Rows under a heading row.
 pub(super) fn table(heads: &[&str], rule: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
@@ -157,7 +160,15 @@ pub(super) fn cadence(context: Context<'_>, said: &[String]) -> Option<String> {
 /// The link of a proposal, by the first digits of its fingerprint.
 pub(super) fn proposal_link(context: Context<'_>, proposal: &Proposal) -> String {
     let short = proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint);
-    context.link(short, &format!("proposals/{}.json", proposal.fingerprint))
+    let link = context.link(short, &format!("proposals/{}.json", proposal.fingerprint));
+    format!("{} {link}", context.report.label(&proposal.fingerprint)).trim_start().to_owned()
+}
+
+/// The first digits of a fingerprint with how long it has been carried: the index and the section of `Since` have the link.
+pub(super) fn carried_name(context: Context<'_>, proposal: &Proposal) -> String {
+    let short = text::name(proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint), Place::Markdown);
+    let standing = context.report.standings.get(&proposal.fingerprint);
+    standing.map_or(short.clone(), |standing| format!("{short} {}", view::carried(standing)))
 }
 
 /// Open proposals.
@@ -167,21 +178,43 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
         vec![
             proposal_link(context, proposal),
             text::own(&proposal.baseline_state, Place::Markdown),
+            text::own(&proposal.status, Place::Markdown),
             proposal.revision.to_string(),
             text::own(&proposal.kind, Place::Markdown),
             show(&proposal.pool),
             text::quote(&proposal.title, Place::Markdown),
         ]
     };
-    let heads = ["Proposal", "State", "Revision", "Kind", "Pool", "Title"];
+    let heads = ["Proposal", "State", "Status", "Revision", "Kind", "Pool", "Title"];
     let (carried, moved): (Vec<&Proposal>, Vec<&Proposal>) =
         context.report.proposals.iter().partition(|proposal| proposal.baseline_state == Baseline::Unchanged.as_str());
-    let table = (!moved.is_empty()).then(|| table(&heads, "|:--|:--|--:|:--|:--|:--|", moved.into_iter().map(row)));
+    let table = (!moved.is_empty()).then(|| table(&heads, "|:--|:--|:--|--:|:--|:--|:--|", moved.into_iter().map(row)));
     let carried = carried.into_iter().filter(|proposal| !super::pools::is_carried(context, proposal));
-    let names: Vec<String> = carried.map(super::pools::proposal_name).collect();
-    let carried = (!names.is_empty()).then(|| format!("Carried, unchanged: {}", names.join(", ")));
+    let names: Vec<String> = carried.map(|proposal| carried_name(context, proposal)).collect();
+    let carried = (!names.is_empty()).then(|| format!("Unchanged: {}", first(context, names, "; ")));
     let parts: Vec<String> = table.into_iter().chain(carried).collect();
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
+}
+
+/// What stewards decided, what landed and what ended, one line each.
+pub(super) fn standings(context: Context<'_>) -> Option<String> {
+    let line = |standing: &Standing| {
+        format!("- {}", text::sentence(&view::standing(standing, context.report), Place::Markdown))
+    };
+    let lines: Vec<String> = context.report.other_standings().into_iter().map(line).collect();
+    (!lines.is_empty()).then(|| format!("### Proposals decided, landed or ended\n\n{}", first(context, lines, "\n")))
+}
+
+/// The first few of some lines, and how many more there are.
+fn first(context: Context<'_>, mut lines: Vec<String>, between: &str) -> String {
+    let most = MOST_PROPOSALS.min(context.detail.most);
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
+    if more > 0 {
+        let start = if between.contains('\n') { "- " } else { "" };
+        lines.push(format!("{start}and {more} more in the run file"));
+    }
+    lines.join(between)
 }
 
 /// Names that matched nothing, by source; suggestions are shown and never used.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::html::{esc, fold, own, quote, scroll};
 use crate::outputs::text::{self, Place};
-use crate::outputs::view::counted;
+use crate::outputs::view::{carried, counted, standing};
 use crate::verdict::{Effect, Proposal, Report};
 
 /// Most lines of a diff.
@@ -12,22 +12,35 @@ const MOST_LINES: usize = 60;
 
 /// All open proposals.
 pub(super) fn section(report: &Report) -> String {
-    let all: Vec<String> = report.proposals.iter().map(article).collect();
+    let all: Vec<String> = report.proposals.iter().map(|proposal| article(proposal, report)).collect();
     let body = if all.is_empty() { "<p>No proposal is open.</p>".to_owned() } else { all.join("\n") };
-    format!("<h2 id=\"proposals\">Open proposals</h2>\n{body}")
+    format!("<h2 id=\"proposals\">Open proposals</h2>\n{body}{}", others(report))
+}
+
+/// What stewards decided, what landed and what ended.
+fn others(report: &Report) -> String {
+    let line = |one| format!("<li>{}</li>", text::sentence(&standing(one, report), Place::Html));
+    let lines: Vec<String> = report.other_standings().into_iter().map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("\n<h3>Decided, landed or ended</h3>\n<ul>\n{}\n</ul>", lines.join("\n"))
 }
 
 /// One proposal.
-fn article(proposal: &Proposal) -> String {
+fn article(proposal: &Proposal, report: &Report) -> String {
     let fingerprint = esc(&proposal.fingerprint);
     let claimed = proposal.expected.iter().find(|effect| effect.primary).map(effect);
     let expires = esc(proposal.expires.get(..10).unwrap_or_default());
     let facts = [
         format!("pool <code>{}</code>", esc(&proposal.pool)),
         format!("{} ({})", own(&proposal.kind), own(&proposal.check)),
-        format!("{}, revision {}", own(&proposal.baseline_state), proposal.revision),
+        format!("{}, {}, revision {}", own(&proposal.status), own(&proposal.baseline_state), proposal.revision),
         format!("lapses {expires}"),
     ];
+    let known = report.standings.get(&proposal.fingerprint);
+    let carried = known.map(|one| format!("{}, {}", one.label(), esc(&carried(one))));
+    let facts: Vec<String> = carried.into_iter().chain(facts).collect();
     let diff = diff(proposal).map(|(lines, diff)| {
         let name = format!("Diff of {fingerprint}");
         fold(&format!("Diff, {}", counted(lines, "line", "lines")), &scroll(&name, &diff))

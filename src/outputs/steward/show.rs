@@ -1,0 +1,107 @@
+//! `proposals show`: everything about one proposal.
+
+use serde_json::json;
+
+use super::card::{Card, FileState};
+use super::decide::stands;
+use super::list::{carried, row};
+use super::patch::ConfigState;
+use crate::outputs::text::{self, Place};
+use crate::outputs::view::shortened;
+use crate::verdict::{Effect, Proposal};
+
+/// The name of the shape.
+const SCHEMA: &str = "pool-review.proposals-show/1";
+
+/// One proposal for people.
+pub fn show(card: &Card<'_>, config: ConfigState) -> String {
+    let (fact, life) = (card.fact, card.life);
+    let name = |text: &str| text::name(text, Place::Terminal);
+    let mut lines = vec![
+        format!("{}  {}", card.label(), text::quote(&card.title(), Place::Terminal)),
+        format!("fingerprint  {}", fact.fingerprint),
+        format!(
+            "status       {} since {}, revision {}",
+            life.status.as_str(),
+            shortened(&life.since, 20),
+            fact.revision
+        ),
+    ];
+    if life.status.is_open() {
+        lines.push(format!("carried      {}", carried(card)));
+        lines.push(format!("lapses       {}", shortened(&fact.expires, 20)));
+    }
+    lines.push(format!("pool         {}   check {}   code {}", name(&fact.pool), name(&fact.check), name(&fact.code)));
+    if let Some(decided) = &life.decision {
+        let until =
+            decided.fact.until.as_deref().map_or(String::new(), |until| format!(" until {}", shortened(until, 20)));
+        let unless = decided.fact.unless.map_or(String::new(), |unless| format!(" unless {}", unless.as_str()));
+        let stands = if stands(life).is_some() { "" } else { " (stands no more)" };
+        let (word, by) = (decided.fact.decision.as_str(), name(&decided.fact.by));
+        let reason = text::quote(&decided.fact.reason, Place::Terminal);
+        lines.push(format!(
+            "decision     {word} of revision {} by {by}{until}{unless}{stands}: {reason}",
+            decided.fact.revision
+        ));
+    }
+    if let Some(landing) = &life.landing {
+        lines.push(format!(
+            "landing      revision {}, detected by run {}",
+            landing.revision,
+            shortened(&landing.run, 20)
+        ));
+    }
+    if let Some(measured) = &life.verification {
+        let realised = measured.fact.realised_point.map_or("nothing yet".to_owned(), |point| point.to_string());
+        let (status, rule, unit) =
+            (measured.fact.status.as_str(), name(&measured.fact.rule), name(&measured.fact.unit));
+        lines.push(format!(
+            "measurement  {status} by {rule}: claimed {} {unit}, found {realised}",
+            measured.fact.claimed_point
+        ));
+    }
+    lines.push(format!("config       {}: {}", name(&fact.path), words(config)));
+    lines.push(match (card.file, &card.proposal) {
+        (_, Some(proposal)) => details(proposal),
+        (FileState::Missing, None) => "file         there is none".to_owned(),
+        (_, None) => "file         edited by hand: what the ledger knows counts".to_owned(),
+    });
+    lines.join("\n") + "\n"
+}
+
+/// How the definition stands, in words.
+fn words(config: ConfigState) -> &'static str {
+    match config {
+        ConfigState::AsReviewed => "as it was reviewed",
+        ConfigState::AsPredicted => "as the change leaves it",
+        ConfigState::Moved => "different from what was reviewed and from what the change leaves",
+        ConfigState::Unreadable => "not there, or cannot be read",
+    }
+}
+
+/// What its file adds.
+fn details(proposal: &Proposal) -> String {
+    let effect = |effect: &Effect| {
+        format!(
+            "{} {} by {} {} (90 % interval {} to {})",
+            effect.metric, effect.direction, effect.point, effect.unit, effect.lo90, effect.hi90
+        )
+    };
+    let claim = proposal.expected.iter().find(|effect| effect.primary).map(effect).unwrap_or_default();
+    let human = text::quote(proposal.change.human(), Place::Terminal);
+    let mut lines =
+        vec![format!("change       {human}"), format!("expected     {}", text::own(&claim, Place::Terminal))];
+    lines.extend(proposal.conditions.iter().map(|condition| {
+        let message = text::quote(&condition.message, Place::Terminal);
+        format!("condition    {} {}: {message}", condition.r#type, condition.status)
+    }));
+    let replaced = proposal.supersedes.iter();
+    lines.extend(replaced.map(|old| format!("supersedes   {}", text::name(old, Place::Terminal))));
+    lines.join("\n")
+}
+
+/// The same as JSON, with the whole file.
+pub fn show_json(card: &Card<'_>, config: ConfigState) -> String {
+    let value = json!({ "schema": SCHEMA, "standing": row(card, config), "proposal": card.proposal });
+    format!("{value:#}\n")
+}

@@ -1,0 +1,121 @@
+//! A ledger that somebody damaged: every damage is said with file and line, copied aside, and costs no more than what is gone.
+
+use serde_json::Value;
+
+use crate::fleet::{Fleet, noon, one_o_clock};
+use crate::{DEAD, IDLE};
+
+/// The ledger.
+const LEDGER: &str = "reports/ledger.jsonl";
+/// Copies of lines that are not used.
+const QUARANTINE: &str = "reports/ledger.jsonl.quarantine";
+
+/// A fleet after two reviews and two decisions.
+fn decided(name: &str) -> Fleet {
+    let fleet = Fleet::new(name);
+    fleet.review(20);
+    for (pool, code, words) in [("first", DEAD, "never"), ("idle", IDLE, "config_changes")] {
+        let id = fleet.row(20, pool, code)["fingerprint"].as_str().unwrap().to_owned();
+        fleet.proposals(20, &["reject", &id, "--reason", "we know", "--unless", words]);
+    }
+    fleet.review(21);
+    fleet
+}
+
+/// The ledger's lines.
+fn lines(fleet: &Fleet) -> Vec<String> {
+    fleet.text(LEDGER).lines().map(str::to_owned).collect()
+}
+
+/// Puts lines in the place of the ledger and reviews; what was warned of.
+fn reviewed_with(fleet: &Fleet, lines: &[String]) -> String {
+    fleet.put(LEDGER, &(lines.join("\n") + "\n"));
+    let ran = fleet.run(&noon(22), &["review", "--quiet"]);
+    assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
+    assert!(fleet.text(LEDGER).starts_with(&(lines.join("\n") + "\n")), "no byte of the ledger is taken away");
+    ran.stderr
+}
+
+/// Which proposals are rejected, and their numbers.
+fn rejected(fleet: &Fleet) -> Vec<(u64, String)> {
+    let rows = fleet.proposals(22, &["list", "--status", "rejected"])["proposals"].as_array().unwrap().clone();
+    rows.iter().map(|row| (row["number"].as_u64().unwrap(), row["pool"].as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn an_edited_line_is_named_copied_once_and_costs_only_itself() {
+    let fleet = decided("damage-edited");
+    let (mut damaged, before) = (lines(&fleet), rejected(&fleet));
+    let at = damaged.iter().position(|line| line.contains("\"kind\":\"outcome\"")).unwrap();
+    damaged[at] = damaged[at].replace("misaligned", "aligned").replace("blocked", "aligned");
+    let said = reviewed_with(&fleet, &damaged);
+    assert!(said.contains(&format!("{LEDGER}:{} was edited: its hash does not fit its content", at + 1)), "{said}");
+    assert!(
+        said.contains("1 line that is not used was copied to reports/ledger.jsonl.quarantine; nothing was taken out"),
+        "{said}"
+    );
+    assert_eq!(fleet.text(QUARANTINE), format!("{}\n", damaged[at]));
+    assert_eq!(rejected(&fleet), before, "decisions and numbers behind it are known");
+    assert!(fleet.run(&noon(23), &["review", "--quiet"]).stderr.contains("was edited"), "said until it is mended");
+    assert_eq!(fleet.text(QUARANTINE).lines().count(), 1, "copied once");
+}
+
+#[test]
+fn lines_that_are_removed_doubled_or_swapped_are_named() {
+    let fleet = decided("damage-order");
+    let (whole, before) = (lines(&fleet), rejected(&fleet));
+    let runs = whole.iter().position(|line| line.contains("\"kind\":\"outcome\"")).unwrap();
+    let removed: Vec<String> =
+        whole.iter().enumerate().filter(|(i, _)| *i != runs).map(|(_, line)| line.clone()).collect();
+    let said = reviewed_with(&fleet, &removed);
+    assert!(said.contains(&format!("continues behind a gap: event {} is missing", runs + 1)), "{said}");
+    assert!(!fleet.holds(QUARANTINE), "nothing is there to copy");
+    let mut doubled = whole.clone();
+    doubled.insert(runs + 1, whole[runs].clone());
+    let said = reviewed_with(&fleet, &doubled);
+    assert!(said.contains(&format!("{LEDGER}:{} is a copy of event {}", runs + 2, runs + 1)), "{said}");
+    let mut swapped = whole.clone();
+    swapped.swap(runs, runs + 1);
+    let said = reviewed_with(&fleet, &swapped);
+    assert!(said.contains(&format!("is out of order: event {} stands behind event {}", runs + 1, runs + 2)), "{said}");
+    assert_eq!(rejected(&fleet), before);
+    let kept = fleet.text(QUARANTINE);
+    assert_eq!(kept.lines().collect::<Vec<_>>(), [&whole[runs]], "a copy and a late line are the same line, kept once");
+}
+
+#[test]
+fn an_end_that_was_cut_off_is_named_by_what_the_log_knows_and_no_file_goes() {
+    let fleet = decided("damage-cut");
+    let mut cut = lines(&fleet);
+    let first = cut.iter().position(|line| line.contains("\"kind\":\"proposal\"")).unwrap();
+    cut.truncate(first);
+    let files = |fleet: &Fleet| std::fs::read_dir(fleet.root.join("reports/proposals")).unwrap().count();
+    let before = files(&fleet);
+    let end = "\"b\": { \"model\": \"opencode-route/second\" }";
+    fleet.edit(end, &format!("{end},\n    \"c\": {{ \"model\": \"opencode-route/idle\" }}"));
+    let said = reviewed_with(&fleet, &cut);
+    assert!(
+        said.contains("it has no event of run 20261121T120000Z, which the log has a section of: its end was cut off"),
+        "{said}"
+    );
+    assert_eq!(files(&fleet), before, "also the files of a proposal that the ledger knows no more");
+}
+
+#[test]
+fn a_torn_last_line_is_moved_aside_by_a_decision_as_by_a_run() {
+    let fleet = decided("damage-torn");
+    let text = fleet.text(LEDGER);
+    fleet.put(LEDGER, &format!("{text}{{\"seq\":"));
+    let id = fleet.row(21, "second", DEAD)["fingerprint"].as_str().unwrap().to_owned();
+    let ran = fleet.run(&one_o_clock(21), &["proposals", "accept", &id, "--reason", "good"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.stderr.contains("an unfinished last line of 7 bytes was moved to reports/ledger.jsonl.torn"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(fleet.text("reports/ledger.jsonl.torn"), "{\"seq\":\n");
+    assert_eq!(fleet.run(&noon(22), &["review", "--quiet"]).stderr, "", "whole again");
+    let events: Vec<Value> = fleet.events("decision");
+    assert_eq!(events.len(), 3);
+}
