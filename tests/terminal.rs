@@ -59,6 +59,7 @@ fn lines(shown: &str) -> Vec<String> {
 fn lines_fit_the_terminal_and_lose_nothing() {
     let scene = demo("width");
     let piped = scene.run(&["review"]);
+    assert_eq!(piped.code, Some(3), "{}", piped.stderr);
     assert!(piped.stdout.lines().all(|line| line.chars().count() <= 160), "{}", piped.stdout);
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     for columns in [72, 100, 132] {

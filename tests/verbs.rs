@@ -122,9 +122,9 @@ fn every_verb_has_a_json_form_that_fits_its_schema() {
     let mut shapes: BTreeSet<String> = FILES.map(str::to_owned).into_iter().collect();
     for args in ROWS.iter().flat_map(|(_, lines)| lines.iter()) {
         let open = std::fs::read_dir(scene.root.join("reports/proposals")).unwrap();
-        let names = open.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let files = open.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut fingerprints: Vec<String> =
-            names.filter_map(|name| name.strip_suffix(".json").map(str::to_owned)).collect();
+            files.filter_map(|name| name.strip_suffix(".json").map(str::to_owned)).collect();
         fingerprints.sort();
         let given: Vec<String> = args.iter().map(|word| word.replace("{proposal}", &fingerprints[0])).collect();
         let answer = ask(&scene, &given.iter().map(String::as_str).collect::<Vec<_>>());

@@ -160,17 +160,20 @@ fn frozen(report: &Report) -> Option<String> {
         .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's"))
 }
 
+/// What there is to say of a pool: lines of a label and words.
+type Said = Vec<(String, String)>;
+
 /// Fewest pools that share a block because the same keeps all of them from being judged.
 const FEW: usize = 3;
 
 /// What there is to say of pools that need someone, in report order. Pools of which nothing but the same reasons can be said
 /// share a block.
 fn blocks(report: &Report, paint: Paint) -> Vec<String> {
-    let mut groups: Vec<(Vec<(String, String)>, Vec<&PoolReport>)> = Vec::new();
+    let mut groups: Vec<(Said, Vec<&PoolReport>)> = Vec::new();
     for pool in pools(report).filter(|pool| needs_someone(pool)) {
         let said = block(report, pool);
         let mut carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
-        let is_alike = |group: &&mut (Vec<(String, String)>, Vec<&PoolReport>)| {
+        let is_alike = |group: &&mut (Said, Vec<&PoolReport>)| {
             group.0 == said && group.1.iter().all(|other| other.verdict == pool.verdict)
         };
         let group = if carrying.all(|check| head(check).is_none()) { groups.iter_mut().find(is_alike) } else { None };
@@ -188,7 +191,7 @@ fn group(said: &[(String, String)], pools: &[&PoolReport], paint: Paint) -> Vec<
     if pools.len() < FEW {
         return names.iter().zip(pools).flat_map(|(name, pool)| paint.lines(name, pool.verdict, said)).collect();
     }
-    let all: Vec<(String, String)> = said.iter().cloned().chain([("pools: ".to_owned(), names.join(", "))]).collect();
+    let all: Said = said.iter().cloned().chain([("pools: ".to_owned(), names.join(", "))]).collect();
     paint.lines(&format!("{} pools", pools.len()), pools[0].verdict, &all)
 }
 
@@ -212,7 +215,7 @@ fn remedies(report: &Report) -> Vec<String> {
 }
 
 /// One pool: a line per check that carries its verdict, then the verdicts of the other checks.
-fn block(report: &Report, pool: &PoolReport) -> Vec<(String, String)> {
+fn block(report: &Report, pool: &PoolReport) -> Said {
     let rest: Vec<_> = pool
         .checks
         .iter()
@@ -220,8 +223,7 @@ fn block(report: &Report, pool: &PoolReport) -> Vec<(String, String)> {
         .map(|check| format!("{} {}", check.check, check.verdict))
         .collect();
     let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
-    let mut lines: Vec<(String, String)> =
-        carrying.map(|check| (format!("{:<13}  ", check.check), said(report, check))).collect();
+    let mut lines: Said = carrying.map(|check| (format!("{:<13}  ", check.check), said(report, check))).collect();
     if !rest.is_empty() {
         lines.push(("also ".to_owned(), rest.join(", ")));
     }

@@ -81,8 +81,8 @@ pub(super) fn sources(context: Context<'_>) -> String {
         let names: Vec<&str> = absent.iter().map(|note| note.source.as_str()).collect();
         parts.push(format!("Not configured: {}.", names.join(", ")));
     }
-    let is_said = |note: &&SourceNote| !note.remarks.is_empty() && !(is_still(report) && note.is_usable());
-    let remarks: Vec<_> = report.sources.iter().filter(is_said).map(source_remarks).collect();
+    let told = report.sources.iter().filter(|note| !is_still(report) || !note.is_usable());
+    let remarks: Vec<_> = told.filter(|note| !note.remarks.is_empty()).map(source_remarks).collect();
     if !remarks.is_empty() {
         parts.push(listed(context, remarks));
     }
@@ -247,7 +247,7 @@ pub(super) fn unmatched(context: Context<'_>) -> Option<String> {
 /// The first few rows of each source that were not used; where nothing moved their counts stand with the sources.
 pub(super) fn rejects(context: Context<'_>) -> Option<String> {
     let mut lines = Vec::new();
-    for note in context.report.sources.iter().filter(|note| !(is_still(context.report) && note.is_usable())) {
+    for note in context.report.sources.iter().filter(|note| !is_still(context.report) || !note.is_usable()) {
         for reject in &note.rejects {
             let place = text::name(&reject.place.to_string(), Place::Markdown);
             lines.push(format!("- {}: {place} {}", note.source, text::quote(&reject.reason, Place::Markdown)));
