@@ -21,6 +21,7 @@ use pool_review::evidence::attribution::{Attribution, RowLimits};
 use pool_review::evidence::book::{Book, Statements};
 use pool_review::evidence::cells::EstimateRules;
 use pool_review::evidence::own::RowClock;
+use pool_review::evidence::statistics::calibration::Correction;
 use pool_review::evidence::statistics::duration::DurationRules;
 use pool_review::evidence::statistics::prior::PriorRules;
 use pool_review::evidence::statistics::weight::RowWeights;
@@ -188,6 +189,7 @@ fn fleet(pools: usize, sources: &Gathered, settings: &Settings, now: DateTime<Ut
             .into();
     let first_seen = |_: &_| None;
     let world = World {
+        correction: Correction::default(),
         now,
         identity: &sources.identity,
         book: &book,

@@ -135,6 +135,9 @@ pub struct ReviewArgs {
     /// Exit with 10 when proposals are open
     #[arg(long)]
     pub exit_code: bool,
+    /// Look at the tracker (`issues.repository`) and file, update and close issues there; without it nothing is sent
+    #[arg(long)]
+    pub file_issues: bool,
 }
 
 /// Flags of `fetch`.
@@ -171,6 +174,9 @@ pub struct WatchArgs {
     /// Start up to so many seconds after a review is due, so that many machines do not all start at once
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub jitter: u32,
+    /// File issues in every review, as `review --file-issues` does
+    #[arg(long)]
+    pub file_issues: bool,
 }
 
 /// Flags of `status`.
@@ -185,6 +191,9 @@ pub struct StatusArgs {
     /// Also write the numbers for Prometheus to `metrics.prom` in the reports folder
     #[arg(long)]
     pub prometheus: bool,
+    /// Show instead how our own claims came true: landed changes, measured
+    #[arg(long, conflicts_with_all = ["check", "prometheus"])]
+    pub calibration: bool,
 }
 
 /// Flags of `init`.

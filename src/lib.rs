@@ -6,6 +6,7 @@ pub mod checks;
 pub mod cli;
 pub mod evidence;
 pub mod fetch;
+pub mod github;
 pub mod history;
 pub mod identity;
 pub mod outputs;

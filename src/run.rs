@@ -1,6 +1,7 @@
 //! What each verb does, from settings to what is printed. Prints nothing itself; the clock comes from outside.
 
 mod diff;
+mod filing;
 mod init;
 mod proposals;
 mod sessions;
@@ -231,6 +232,7 @@ fn answer(text: String) -> Answer {
 fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let settings = settings(cli, &args.instructions)?;
     let schedule = schedule(&settings).map_err(Failure::Unusable)?;
+    filing::check(&settings, args.file_issues).map_err(Failure::Unusable)?;
     let started = (around.clock)();
     let now = cli.now.or(settings.frozen_now).unwrap_or(started);
     let clock = Clock {
@@ -330,16 +332,21 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let reviewed = review(&gathered, settings, &past, clock, stored);
     let runs = ledger.runs();
     let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| *fact);
-    let since = outputs::log::Since { cadence: said, before };
+    let since = outputs::log::Since { cadence: said, before, issues: &[] };
     if let Some(file) = file.after(&clock.run_id(), remembered, reviewed.market.clone()) {
         outputs::keep_market(&file, store)?;
     }
-    let delivery = delivery(&reviewed, settings, since);
+    let github = args.file_issues.then(|| filing::client(settings, around));
+    let desk = filing::desk(settings, &reviewed, &past, &ledger);
+    let desk = desk.map(|desk| desk.filing(github.as_ref().map(|github| filing::filing(github, around))));
+    let delivery = delivery(&reviewed, settings, since, desk.as_ref());
     (around.doing)("writing reports");
-    let mut warnings = outputs::deliver(delivery, store)?;
+    let outputs::Delivered { mut warnings, filed, section } = outputs::deliver(delivery, store)?;
     warnings.extend(warning);
+    let failure = filed.as_ref().and_then(|filed| filed.failure.as_ref());
+    warnings.extend(failure.map(|reason| format!("issues not updated: {reason}")));
     if let Some(summary) = &around.host.job_summary {
-        let section = outputs::job::summary(&outputs::section(delivery));
+        let section = outputs::job::summary(&section);
         warnings.extend(store::append_aside(summary, section.as_bytes()).err().map(|error| format!("{error:#}")));
     }
     outputs::sessions::keep(store, &days)?;
@@ -348,23 +355,29 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
         Format::Json => outputs::json::run_json(&reviewed.report),
         Format::Human | Format::Csv => {
             let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));
+            let issues = desk.as_ref().map(|desk| outputs::issues::lines(desk, filed.as_ref())).unwrap_or_default();
             let look = Look { colour: around.colour, columns: around.columns, reports: delivery.reports };
-            outputs::terminal::render(&reviewed.report, look) + &annotations.unwrap_or_default()
+            outputs::terminal::render_with(&reviewed.report, look, &issues) + &annotations.unwrap_or_default()
         }
     };
-    Ok(Answer { text, warnings, code: exit_code(&reviewed, args) })
+    let code = if failure.is_some() { ExitCode::Failed } else { exit_code(&reviewed, args) };
+    Ok(Answer { text, warnings, code })
 }
 
 /// What is delivered of a review.
-fn delivery<'a>(reviewed: &'a Reviewed, settings: &'a Settings, since: outputs::log::Since<'a>) -> Delivery<'a> {
+fn delivery<'a>(
+    reviewed: &'a Reviewed,
+    settings: &'a Settings,
+    since: outputs::log::Since<'a>,
+    issues: Option<&'a outputs::issues::Desk<'a>>,
+) -> Delivery<'a> {
     Delivery {
         report: &reviewed.report,
         settlement: &reviewed.settlement,
         settings_digest: settings.digest.as_str(),
         models: &reviewed.models,
         reports: settings.reports.to_str().unwrap_or("reports"),
-        repository: settings.issues.repository.as_deref(),
-        new_per_run: settings.issues.new_per_run,
+        issues,
         since,
     }
 }

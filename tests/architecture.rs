@@ -46,6 +46,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("fetch", &["vocabulary", "settings", "sources", "store"]),
+    // It stands behind the contract of issue filing, which the outputs define.
+    ("github", &["outputs"]),
     ("cli", &[]),
     (
         "run",
@@ -53,6 +55,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "vocabulary",
             "cli",
             "fetch",
+            "github",
             "settings",
             "schedule",
             "sources",
@@ -70,7 +73,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Crate → the rooms that may name it. One dependency, one room, where the work allows it.
 const CRATES: &[(&str, &[&str])] = &[
-    ("anyhow", &["cli", "main", "outputs", "run", "schedule", "settings", "store"]),
+    ("anyhow", &["cli", "github", "main", "outputs", "run", "schedule", "settings", "store"]),
     (
         "chrono",
         &[
@@ -79,6 +82,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "cli",
             "evidence",
             "fetch",
+            "github",
             "history",
             "main",
             "outputs",
@@ -102,18 +106,20 @@ const CRATES: &[(&str, &[&str])] = &[
     ("globset", &["ring", "settings", "sources"]),
     ("jsonc_parser", &["change", "sources"]),
     ("memchr", &["sources"]),
+    ("octocrab", &["github"]),
     ("plotters", &["outputs"]),
     ("polars", &["rollup"]),
     ("polars_io", &["rollup"]),
     ("postcard", &["sources"]),
     ("rusqlite", &["sources"]),
-    ("serde", &["fetch", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
+    ("serde", &["fetch", "github", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
         &[
             "change",
             "checks",
             "fetch",
+            "github",
             "history",
             "outputs",
             "review",
@@ -133,6 +139,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("signal_hook", &["main"]),
     ("similar", &["change"]),
     ("termsize", &["main"]),
+    ("tokio", &["github"]),
     ("ureq", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
     ("zstd", &["sources"]),

@@ -26,7 +26,7 @@ type Row = (&'static str, &'static [&'static [&'static str]]);
 const ROWS: &[Row] = &[
     ("review", &[&["--now", "2026-11-30T12:00:00Z", "review"]]),
     ("fetch", &[&["fetch", "-i", "elsewhere.md", "--force", "catalogues"]]),
-    ("status", &[&["status"]]),
+    ("status", &[&["status"], &["status", "--calibration"]]),
     ("proposals list", &[&["proposals", "list"], &["proposals", "list", "--all"]]),
     ("proposals show", &[&["proposals", "show", "{proposal}"]]),
     ("proposals patch", &[&["proposals", "patch", "{proposal}"]]),
@@ -70,7 +70,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// Shapes that no verb prints: what a run writes for others.
-const FILES: [&str; 3] = ["decision", "ledger", "proposal"];
+const FILES: [&str; 4] = ["decision", "ledger", "plan", "proposal"];
 
 /// The names of all verbs, verbs of verbs in full; hidden ones too.
 fn verbs(command: &Command, before: &str) -> BTreeSet<String> {

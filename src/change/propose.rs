@@ -371,10 +371,14 @@ fn title(finding: &Finding, intent: &Intent, identity: &Identity) -> String {
     cut(&visible(&format!("{}: {what} ({})", finding.pool, finding.code)), TITLE_CHARS)
 }
 
+/// Metrics that are looked at and not measured (methods §17).
+const LOOKED_AT: [&str; 3] = ["structural_fact", "window_price", "share_of_pool"];
+
 /// How a landed change is verified: an estimate by measuring it against pools that were left alone, else by looking again.
 fn verification(finding: &Finding, expected: &[Effect], controls: &[String]) -> Verification {
     let primary = expected.iter().find(|effect| effect.primary);
-    if let (Some(claim), Some(primary)) = (&finding.claim, primary) {
+    let measured = primary.filter(|primary| !LOOKED_AT.contains(&primary.metric.as_str()));
+    if let (Some(claim), Some(primary)) = (&finding.claim, measured) {
         let others: Vec<String> = controls.iter().filter(|pool| **pool != finding.pool.as_str()).cloned().collect();
         let (design, rule, since, controls) = match (&claim.test, others.is_empty()) {
             (Some(_), _) => ("paired_test", "paired_standard_1", "test_started_at", Vec::new()),

@@ -1,6 +1,7 @@
 //! Verified aligned (methods §23): a pool may say `aligned` only with the full set of numbers that shows it. The set is a
 //! type without optional fields; a number that is missing turns the verdict into `watch` and is named.
 
+use super::Bound;
 use super::estimates::{Compared, compare, sizing_limits};
 use crate::evidence::pairs::{alone, speed};
 use crate::evidence::windows::Standing;
@@ -72,19 +73,33 @@ struct Verified {
 }
 
 /// Holds an aligned pool to its numbers: prints them all in one sentence, or takes the verdict back and names what is missing.
-pub(super) fn verify(evidence: &PoolEvidence, settings: &Settings, checks: &mut [CheckReport]) {
+/// What comes back is what an aligned pool could still gain, if it has an alternative.
+pub(super) fn verify(evidence: &PoolEvidence, settings: &Settings, checks: &mut [CheckReport]) -> Option<Bound> {
     if checks.iter().any(|check| check.verdict != Verdict::Aligned) {
-        return;
+        return None;
     }
-    let Some(best) = checks.iter_mut().find(|check| check.check == CheckId::BestPerPool) else { return };
+    let best = checks.iter_mut().find(|check| check.check == CheckId::BestPerPool)?;
     match gather(evidence, settings) {
-        Ok(verified) => best.summary = sentence(&verified),
+        Ok(verified) => {
+            best.summary = sentence(&verified);
+            bound(evidence, settings)
+        }
         Err(missing) => {
             best.verdict = Verdict::Watch;
             best.reasons.push(format!("missing_number:{missing}"));
             best.summary = Sentence::from(format!("a number that would show it is missing: {missing}"));
+            None
         }
     }
+}
+
+/// The largest excess regret of an alternative.
+fn bound(evidence: &PoolEvidence, settings: &Settings) -> Option<Bound> {
+    let lead = evidence.lead()?;
+    let others = evidence.alternatives().filter(|member| member.model_effort != lead.model_effort);
+    let money = others.map(|rival| compare(evidence, lead, rival, settings, None).decision.money);
+    let widest = money.max_by(|a, b| a.excess_regret.total_cmp(&b.excess_regret))?;
+    Some(Bound { regret_usd: widest.excess_regret, threshold_usd: widest.epsilon })
 }
 
 /// Every number, or the name of the first that is missing.

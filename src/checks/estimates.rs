@@ -1,6 +1,8 @@
 //! What the statistical findings of all checks share: bars from the settings, looks, claims and their measurable effects.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::json;
 
 use super::{Judgement, Look};
 use crate::evidence::pairs::{self, Pair};
@@ -133,6 +135,19 @@ pub(super) struct Estimate {
     pub(super) probability: f64,
 }
 
+/// An estimate as it may be claimed, from how the reviewer's last claims came true (methods §20).
+pub(super) fn corrected(evidence: &PoolEvidence, estimate: Estimate) -> Estimate {
+    let correction = evidence.correction;
+    if correction.is_none() {
+        return estimate;
+    }
+    Estimate {
+        values: correction.of_values(estimate.values),
+        probability: correction.of_probability(estimate.probability),
+        ..estimate
+    }
+}
+
 /// An effect in its file shape, on the pool's mix.
 pub(super) fn effect(evidence: &PoolEvidence, primary: bool, estimate: &Estimate) -> Effect {
     let (metric, unit, direction) = estimate.metric;
@@ -153,17 +168,21 @@ pub(super) fn effect(evidence: &PoolEvidence, primary: bool, estimate: &Estimate
     }
 }
 
-/// Digest of the class mix that a claim is frozen on: shares in millionths.
+/// The class mix that a claim is frozen on: shares in millionths.
+fn frozen_mix(evidence: &PoolEvidence) -> BTreeMap<String, u64> {
+    evidence.mix.shares.iter().map(|(class, share)| (class.clone(), ppm(*share))).collect()
+}
+
+/// Its digest.
 fn mix_digest(evidence: &PoolEvidence) -> String {
-    let shares: Map<String, Value> =
-        evidence.mix.shares.iter().map(|(class, share)| (class.clone(), json!(whole(share * 1e6)))).collect();
-    Digest::of_json(&Value::Object(shares)).to_string()
+    Digest::of_json(&json!(frozen_mix(evidence))).to_string()
 }
 
 /// The rows behind a claim about some members.
 pub(super) fn claim_rows(evidence: &PoolEvidence, members: &[&MemberEvidence], settings: &Settings) -> ClaimRows {
     let mut rows = ClaimRows {
         excluded: evidence.excluded.clone(),
+        mix: frozen_mix(evidence),
         window: format!(
             "{:.0} d, half-life {:.0} d",
             settings.thresholds.rows.max_age_days, settings.thresholds.rows.half_life_days

@@ -83,18 +83,29 @@ pub struct PoolJudgement {
     pub checks: Vec<CheckReport>,
     /// Readings of comparisons, by key.
     pub looks: Vec<Look>,
+    /// What could still be gained, if the pool is aligned and has an alternative.
+    pub bound: Option<Bound>,
+}
+
+/// What an aligned verdict says could still be gained.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// Largest excess regret of an alternative, USD a task.
+    pub regret_usd: f64,
+    /// The threshold it lies beyond, USD a task.
+    pub threshold_usd: f64,
 }
 
 /// Runs every check on one pool. A pool is aligned only with the full set of numbers that shows it (methods §23).
 pub fn judge_pool(evidence: &PoolEvidence, settings: &Settings) -> PoolJudgement {
-    let mut judged = PoolJudgement { checks: Vec::new(), looks: Vec::new() };
+    let mut judged = PoolJudgement { checks: Vec::new(), looks: Vec::new(), bound: None };
     for check in &CHECKS {
         let mut judgement = (check.judge)(evidence, settings);
         judged.looks.append(&mut judgement.looks);
         judged.checks.push(report(check, evidence, judgement));
     }
     judged.looks.sort_by(|a, b| a.key.cmp(&b.key));
-    aligned::verify(evidence, settings, &mut judged.checks);
+    judged.bound = aligned::verify(evidence, settings, &mut judged.checks);
     judged
 }
 

@@ -175,8 +175,8 @@ fn dominated_claim(
         rate_lead: member.own.rate.mean(),
         rate_alternative: other.own.rate.mean(),
         rows_per_day: evidence.tasks_per_day() * share,
-        slope: 1.0,
-        inflation: 1.0,
+        slope: evidence.correction.slope,
+        inflation: evidence.correction.inflation,
     });
     let loss = Estimate {
         metric: ("loss_per_task", "usd_micros", "decrease"),

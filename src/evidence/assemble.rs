@@ -15,6 +15,7 @@ use super::pool::{
     Requirements, Successor, TierNumbers,
 };
 use super::standing::{Rated, Standings, standings};
+use super::statistics::calibration::Correction;
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::severity;
 use super::windows::{MemberOf, MemberWindows, Standing, WindowRules};
@@ -68,6 +69,8 @@ pub struct World<'a> {
     pub estimates: EstimateRules,
     /// Span of the idle rule, days.
     pub idle_days: f64,
+    /// How claims are told.
+    pub correction: Correction,
 }
 
 /// What is particular to one pool.
@@ -136,6 +139,7 @@ pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
         assigned,
         mix,
         assigned_days: world.idle_days,
+        correction: world.correction,
         mature_hours: world.estimates.clock.mature_hours,
         looks: input.looks,
         landed: input.landed,

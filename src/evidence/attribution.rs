@@ -129,6 +129,11 @@ impl Attribution {
         rows
     }
 
+    /// The rows of a pool by `model@effort`, whoever they belong to. Rows without a recorded effort stand under `model@?`.
+    pub fn members(&self, pool: &str) -> impl Iterator<Item = (&str, &MemberRows)> {
+        self.own.get(pool).into_iter().flatten().map(|(member, rows)| (member.as_str(), rows))
+    }
+
     /// Rows of a pool that were left out, by reason: at the review and by their outcome.
     pub fn excluded(&self, pool: &PoolId, clock: &RowClock) -> BTreeMap<String, u64> {
         let mut excluded = self.excluded.get(pool.as_str()).cloned().unwrap_or_default();

@@ -280,7 +280,7 @@ fn cost_cell(rows: &[Weighted], prices: Option<&Prices>) -> CostCell {
 
 /// Tokens by kind.
 #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-fn kinds(tokens: &TaskTokens) -> [f64; 4] {
+pub(super) fn kinds(tokens: &TaskTokens) -> [f64; 4] {
     [tokens.input, tokens.cache_read, tokens.cache_write, tokens.output].map(|count| count as f64)
 }
 

@@ -7,6 +7,7 @@ pub mod calls;
 pub mod cells;
 pub mod fit;
 pub mod front;
+pub mod measure;
 pub mod offers;
 mod outside;
 pub mod own;

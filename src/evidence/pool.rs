@@ -11,6 +11,7 @@ use super::fit;
 use super::front::Pareto;
 use super::rates::RawRate;
 use super::speed::MemberSpeed;
+use super::statistics::calibration::Correction;
 use super::statistics::cost::Worth;
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::Severities;
@@ -296,6 +297,8 @@ pub struct PoolEvidence {
     pub recent_tasks: u64,
     /// Member keys without a task in those days.
     pub idle: BTreeSet<String>,
+    /// How claims are told, from how the reviewer's last ones came true.
+    pub correction: Correction,
 }
 
 impl PoolEvidence {

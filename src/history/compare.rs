@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::{Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, RunFact};
 use super::ledger::Past;
 use super::looks::LooksFact;
+use super::measured::MeasuredNow;
 use super::settle::Settlement;
 use crate::verdict::{Baseline, CheckReport, Counts, Finding, PoolReport, Report, Verdict};
 use crate::vocabulary::SourceState;
@@ -29,7 +30,7 @@ pub fn compare(report: &mut Report, past: &Past) {
 }
 
 /// The facts that a compared report adds to the ledger, in their fixed order: the run, outcomes that moved, outcomes that
-/// are gone, proposals, models seen for the first time.
+/// are gone, proposals, models seen for the first time, looks, what was measured.
 pub fn run_facts(
     report: &Report,
     past: &Past,
@@ -49,6 +50,7 @@ pub fn run_facts(
     if !seen.looks.looks.is_empty() {
         facts.push(Fact::Looks(seen.looks.clone()));
     }
+    facts.extend(seen.measured.facts());
     facts
 }
 
@@ -59,6 +61,8 @@ pub struct SeenNow {
     pub subtrees: BTreeMap<String, String>,
     /// Looks that counted or moved.
     pub looks: LooksFact,
+    /// What it measured, and what it keeps for measuring.
+    pub measured: MeasuredNow,
 }
 
 /// State and since of one outcome.

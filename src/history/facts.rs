@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::issues::IssueFact;
 use super::lifecycle::{DecisionFact, Status, VerificationFact};
 use super::looks::LooksFact;
+use super::measured::{BoundCheckFact, BoundsFact, MixesFact};
 use crate::verdict::{Counts, Verdict};
 
 /// What one event says.
@@ -26,14 +28,23 @@ pub enum Fact {
     Looks(LooksFact),
     /// What the measurement of a landed change found.
     Verification(VerificationFact),
+    /// Class mixes that claims were frozen on.
+    Mixes(MixesFact),
+    /// What aligned verdicts say could still be gained.
+    Bounds(BoundsFact),
+    /// What became of such a bound when somebody else changed the pool.
+    BoundCheck(BoundCheckFact),
     /// What a steward decided; no event of a run.
     Decision(DecisionFact),
+    /// What was done to a tracker; no event of a run.
+    Issue(IssueFact),
 }
 
 impl Fact {
-    /// Whether a run said it. What a steward decided belongs to no run: judging a run again leaves it as it is.
+    /// Whether a run said it. What a steward decided and what was filed belong to no run: judging a run again leaves them as
+    /// they are.
     pub fn is_of_run(&self) -> bool {
-        !matches!(self, Self::Decision(_))
+        !matches!(self, Self::Decision(_) | Self::Issue(_))
     }
 }
 

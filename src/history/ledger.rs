@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
 use super::lives::Lives;
 use super::looks::LookFact;
+use super::measured::{Measures, Touches};
 use crate::vocabulary::{Digest, Place, Reject, canonical_json};
 
 /// What the first event's `prev` is the digest of.
@@ -42,6 +43,15 @@ impl Event {
     }
 }
 
+/// The runs that a proposal's present content and state come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProposalRuns {
+    /// The run that gave it its content.
+    pub made: String,
+    /// The run that moved it last.
+    pub moved: String,
+}
+
 /// The events that form one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ledger {
@@ -62,8 +72,12 @@ pub struct Past {
     pub outcomes: BTreeMap<(String, Option<String>), OutcomeFact>,
     /// Fingerprint → what a run said of the proposal last, with its present status.
     pub proposals: BTreeMap<String, ProposalFact>,
+    /// Fingerprint → the runs that the proposal's content and state come from.
+    pub proposal_runs: BTreeMap<String, ProposalRuns>,
     /// The lives of the proposals.
     pub lives: Lives,
+    /// Fingerprint → what an earlier judgement of the very run said of the proposal, where the run is judged again.
+    pub again: BTreeMap<String, ProposalFact>,
     /// Model → when a run saw it first.
     first_seen: BTreeMap<String, DateTime<Utc>>,
     /// When the run before reviewed.
@@ -78,6 +92,8 @@ pub struct Past {
     changed: BTreeMap<String, BTreeMap<String, String>>,
     /// Pool, axis → when a change on it landed or was taken back last.
     landings: BTreeMap<(String, String), DateTime<Utc>>,
+    /// What measuring needs.
+    pub measures: Measures,
 }
 
 impl Past {
@@ -121,12 +137,20 @@ impl Past {
         of_pool.map(|((_, axis), at)| (axis.as_str(), *at))
     }
 
+    /// The changes of every definition, those that a run with these definitions sees first among them.
+    pub fn touches(&self, subtrees: &BTreeMap<String, String>, now: DateTime<Utc>) -> Touches {
+        self.measures.touches((&self.subtrees, self.previous_at), subtrees, now)
+    }
+
     /// Takes one run in: what it read, and which definitions changed before it.
     fn take_run(&mut self, event: &Event, run: &RunFact) {
         for (pool, subtree) in &run.subtrees {
             if self.subtrees.get(pool).is_some_and(|known| known != subtree) {
                 self.changed.insert(pool.clone(), self.sources.clone());
             }
+        }
+        if let Ok(at) = DateTime::parse_from_rfc3339(&event.at) {
+            self.measures.take_subtrees((&self.subtrees, self.previous_at), &run.subtrees, at.to_utc());
         }
         self.previous_run = Some(event.run.clone());
         self.previous_at = DateTime::parse_from_rfc3339(&event.at).ok().map(|at| at.to_utc());
@@ -139,6 +163,11 @@ impl Past {
         let has_moved_config = matches!(proposal.state, ProposalState::Landed | ProposalState::RolledBack);
         if let (true, Ok(at)) = (has_moved_config, DateTime::parse_from_rfc3339(&event.at)) {
             self.landings.insert((proposal.pool.clone(), proposal.axis.clone()), at.to_utc());
+        }
+        let runs = self.proposal_runs.entry(proposal.fingerprint.clone()).or_default();
+        runs.moved.clone_from(&event.run);
+        if matches!(proposal.state, ProposalState::New | ProposalState::Updated) || runs.made.is_empty() {
+            runs.made.clone_from(&event.run);
         }
         self.proposals.insert(proposal.fingerprint.clone(), proposal.clone());
     }
@@ -166,7 +195,11 @@ impl Past {
                     }
                 }
             }
-            Some(Fact::Verification(_) | Fact::Decision(_)) | None => {}
+            Some(Fact::Verification(fact)) => self.measures.take_verification(fact),
+            Some(Fact::Mixes(fact)) => self.measures.take_mixes(fact),
+            Some(Fact::Bounds(fact)) => self.measures.take_bounds(fact),
+            Some(Fact::BoundCheck(fact)) => self.measures.take_check(fact),
+            Some(Fact::Decision(_) | Fact::Issue(_)) | None => {}
         }
         self.lives.take(event);
     }
@@ -247,6 +280,11 @@ impl Ledger {
         for event in self.events.iter().filter(|event| event.run.as_str() <= run) {
             past.lives.take_number(event);
         }
+        for event in self.effective().into_iter().filter(|event| event.run == run) {
+            if let Some(Fact::Proposal(proposal)) = &event.fact {
+                past.again.insert(proposal.fingerprint.clone(), (**proposal).clone());
+            }
+        }
         past.settle();
         past
     }
@@ -305,6 +343,11 @@ impl Ledger {
         lines.collect()
     }
 
+    /// Takes lines in that were appended to the file.
+    pub fn extend(&mut self, lines: &[String]) -> Result<(), String> {
+        lines.iter().try_for_each(|line| self.take(line).map(drop))
+    }
+
     /// Checks one line and takes it in; what comes back is the gap before it, if there is one. The error says why it is not used.
     fn take(&mut self, line: &str) -> Result<Option<String>, String> {
         let mut value: Value = serde_json::from_str(line).map_err(|error| format!("is not JSON: {error}"))?;
@@ -349,7 +392,7 @@ impl Ledger {
         }
     }
 
-    /// The events that count: of a run that was judged again only those since it was, and every decision.
+    /// The events that count: of a run that was judged again only those since it was, and every one that is no run's own.
     fn effective(&self) -> Vec<&Event> {
         let mut starts: BTreeMap<&str, u64> = BTreeMap::new();
         for event in &self.events {

@@ -119,6 +119,11 @@ impl Status {
         matches!(self, Self::Rejected | Self::Deferred)
     }
 
+    /// Whether its change is in force, or its test under way, and the measurement has not ended.
+    pub fn is_measured(self) -> bool {
+        matches!(self, Self::Landed | Self::Verifying)
+    }
+
     /// Whether its change is in the config, measured or not.
     pub fn is_landed(self) -> bool {
         matches!(self, Self::Landed | Self::Verifying | Self::Confirmed | Self::Refuted | Self::Inconclusive)
@@ -241,4 +246,7 @@ pub struct VerificationFact {
     pub realised_se: Option<i64>,
     /// Rows before and after.
     pub rows: (u64, u64),
+    /// The pools it was held against; none is before and after, or no such measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<String>,
 }

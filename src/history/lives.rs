@@ -6,6 +6,9 @@ use super::facts::{Fact, ProposalFact, ProposalState};
 use super::ledger::Event;
 use super::lifecycle::{Decision, DecisionFact, Status, VerificationFact};
 
+/// The rule by which a test is measured.
+const PAIRED: &str = "paired_standard_1";
+
 /// A decision with its place in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
@@ -187,13 +190,18 @@ impl Lives {
         self.decisions.insert(fact.fingerprint.clone(), decided);
     }
 
-    /// What a measurement found. One of a revision that is not the landed one is kept out.
+    /// What a measurement found. One of a revision that is not the landed one is kept out. A test lands nowhere: it is measured
+    /// once it is accepted.
     fn take_verification(&mut self, event: &Event, fact: &VerificationFact) {
         let Some(life) = self.by_fingerprint.get_mut(&fact.fingerprint) else { return };
-        if life.landing.as_ref().is_none_or(|landing| landing.revision != fact.revision) {
+        let is_test = life.landing.is_none() && fact.rule == PAIRED;
+        if !is_test && life.landing.as_ref().is_none_or(|landing| landing.revision != fact.revision) {
             return;
         }
-        if life.status.is_landed() {
+        if is_test && life.status == Status::Accepted {
+            life.status = fact.status;
+            event.run.clone_into(&mut life.since);
+        } else if life.status.is_landed() {
             life.go_to(fact.status, &event.run);
         }
         life.verification = Some(Measurement { at: event.at.clone(), fact: fact.clone() });

@@ -5,12 +5,14 @@ mod baseline;
 mod cadence;
 mod compare;
 mod facts;
+mod issues;
 mod kept;
 mod ledger;
 mod lifecycle;
 mod lives;
 mod looks;
 mod market;
+mod measured;
 mod settle;
 mod standing;
 mod standings;
@@ -21,11 +23,15 @@ pub use compare::{SeenNow, compare, run_facts};
 pub use facts::{
     Fact, FindingKey, FirstSeenFact, OutcomeFact, OutcomeState, PoolVerdicts, ProposalFact, ProposalState, RunFact,
 };
-pub use ledger::{Event, Ledger, Past};
+pub use issues::{IssueFact, IssueMemory, IssueStep, Standing, StepState, issue_memories};
+pub use ledger::{Event, Ledger, Past, ProposalRuns};
 pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
 pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
 pub use market::{MarketEvent, MarketFile, MarketMemory, Missing};
+pub use measured::{
+    BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, MeasuredNow, Measures, MixesFact, Touch, Touches,
+};
 pub use settle::{Asks, Fate, Settlement, settle_proposals};
 pub use standing::stand;
 pub use standings::ruling;

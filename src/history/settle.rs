@@ -54,7 +54,8 @@ pub struct Settlement {
     pub open: Vec<Proposal>,
     /// Rejected or deferred, and not argued with, by fingerprint.
     pub suppressed: Vec<Proposal>,
-    /// Landed, and its definition is still the predicted one: the files with the way back, by fingerprint.
+    /// Landed, and its definition is still the predicted one or its measurement has not ended: the files with the way back,
+    /// by fingerprint.
     pub landed: Vec<Proposal>,
     /// What the ledger has to learn, by fingerprint.
     pub facts: Vec<ProposalFact>,
@@ -77,12 +78,15 @@ pub fn settle_proposals(fresh: Vec<Proposal>, past: &Past, asks: &Asks<'_>) -> S
     }
     let mut settling =
         Settling { asks, lives: &past.lives, last_number: past.lives.last_number(), done: Settlement::default() };
-    let mut fingerprints: Vec<&String> = past.proposals.keys().chain(made.keys()).collect();
+    let mut fingerprints: Vec<&String> = past.proposals.keys().chain(made.keys()).chain(past.again.keys()).collect();
     fingerprints.sort();
     fingerprints.dedup();
     for fingerprint in fingerprints {
         let known = past.proposals.get(fingerprint).and_then(|fact| Some((fact, past.lives.get(fingerprint)?)));
-        settling.one(made.get(fingerprint), known);
+        let again = past.again.get(fingerprint).filter(|_| known.is_none());
+        if !again.is_some_and(|again| settling.landed_meanwhile(again)) {
+            settling.one(made.get(fingerprint), known);
+        }
     }
     settling.link_superseded();
     settling.done.standings = standings(past, &settling.done.facts, asks.run);
@@ -112,17 +116,30 @@ impl Settling<'_> {
         if is_after && life.status.may_become(Status::Landed) {
             return self.landed(fact, life);
         }
-        if life.status.is_landed() && digest.as_ref() == Some(&fact.subtree_digest) {
+        if life.landing.is_some() && life.status.is_landed() && digest.as_ref() == Some(&fact.subtree_digest) {
             return self.close(fact, ProposalState::RolledBack, 0);
         }
         match made {
             Some(made) if self.sleeps(life, fact, Some(made)) => self.asleep(fact, life, Some(made), digest.as_ref()),
             Some(made) => self.produced(made, fact, life),
             None if self.sleeps(life, fact, None) => self.asleep(fact, life, None, digest.as_ref()),
-            None if life.status.is_landed() && is_after => self.stands(fact, life),
+            None if life.status.is_landed() && (is_after || life.status.is_measured()) => self.stands(fact, life),
             None if life.status.is_open() || life.status.is_suppressed() => self.missed(fact, life, digest.as_ref()),
             None => {}
         }
+    }
+
+    /// Whether a proposal that only an earlier judgement of this very run made has landed since; then that is settled.
+    fn landed_meanwhile(&mut self, again: &ProposalFact) -> bool {
+        let digest = (self.asks.digest)(again);
+        let was_there = again.is_open() || again.state == ProposalState::Landed;
+        let is_landed = was_there && digest.is_some() && digest == again.subtree_digest_after;
+        if is_landed {
+            let decided = self.lives.decision(&again.fingerprint).filter(|said| said.fact.revision == again.revision);
+            let status = decided.and_then(|said| said.fact.decision.status()).unwrap_or(Status::Proposed);
+            self.landed(again, &wears(status, decided.cloned()));
+        }
+        is_landed
     }
 
     /// The config holds what was predicted. What this run argues about the same is left for the next: the change has only
@@ -145,7 +162,7 @@ impl Settling<'_> {
         self.done.facts.push(landed);
     }
 
-    /// A landed one whose definition is as predicted: its files stay for the way back.
+    /// A landed one whose definition is as predicted, or whose measurement has not ended: its files stay.
     fn stands(&mut self, fact: &ProposalFact, life: &Life) {
         self.done.keep.insert(fact.fingerprint.clone());
         if let Some(stored) = self.file(fact) {

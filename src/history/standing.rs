@@ -17,6 +17,11 @@ pub fn stand(proposal: &mut Proposal, life: &Life) {
         landed_at: landing.detected_at.clone(),
         subtree_digest_after: landing.subtree_digest_after.clone(),
     });
+    if let (None, Some(test)) = (&life.landing, life.verification.as_ref().filter(|_| life.status.is_landed())) {
+        // A test changes no definition: it is in force from its start.
+        let (landed_at, subtree_digest_after) = (test.fact.landed_at.clone(), proposal.config.subtree_digest.clone());
+        proposal.landing = Some(LandingRef { commit: None, landed_at, subtree_digest_after });
+    }
     let measured = life.verification.as_ref().filter(|_| life.status.is_landed());
     proposal.outcome = measured.and_then(outcome);
 }

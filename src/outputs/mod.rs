@@ -1,6 +1,7 @@
 //! Views of one report, and the order in which a run leaves them behind. Every step can be repeated: a run that was
 //! killed anywhere ends in the same bytes when it is delivered again, and a delivered run changes nothing.
 
+pub mod calibration;
 pub mod index;
 pub mod inspect;
 pub mod issues;
@@ -22,7 +23,7 @@ pub mod wrap;
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::history::{Cadence, Ledger, MarketFile, Settlement, run_facts};
@@ -70,12 +71,21 @@ pub struct Delivery<'a> {
     pub models: &'a BTreeSet<String>,
     /// The reports folder as configured, relative to the repository root, for links.
     pub reports: &'a str,
-    /// `owner/name` of the tracker; without one no issue plan is written.
-    pub repository: Option<&'a str>,
-    /// Most new issues per run.
-    pub new_per_run: usize,
+    /// Where issues are planned, and filed if that is wanted; without a tracker no plan is written.
+    pub issues: Option<&'a issues::Desk<'a>>,
     /// What happened since the run before: in the section only, because a cadence speaks of the wall clock.
     pub since: log::Since<'a>,
+}
+
+/// What a delivery leaves for people.
+#[derive(Debug, Default)]
+pub struct Delivered {
+    /// Warnings, which no output holds.
+    pub warnings: Vec<String>,
+    /// What came of filing issues, where that was wanted.
+    pub filed: Option<issues::Filed>,
+    /// The section.
+    pub section: String,
 }
 
 /// What a run is about to add. From the moment it is on disk the run counts: whoever comes next completes it.
@@ -90,58 +100,77 @@ struct Pending {
 }
 
 /// Writes everything in order: run file, proposals, then what is about to be added, from where on the run counts; ledger,
-/// files of closed proposals, issue plan, log, index and page. A run that is older than the newest of the ledger never
+/// files of closed proposals, issues, log, index and page. A run that is older than the newest of the ledger never
 /// touches what is open now: one that the ledger knows writes nothing, one that it does not know is added to history only.
-/// What comes back are warnings for people, which no output holds.
-pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Vec<String>> {
+pub fn deliver(delivery: Delivery<'_>, store: &Store) -> Result<Delivered> {
     let run = run_id(delivery.report)?;
-    let mut warnings = recover(store)?;
-    let (ledger, problems) = read_ledger(store)?;
-    warnings.extend(delivery.settlement.warnings.iter().cloned());
-    warnings.extend(problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
-    warnings.extend(quarantine::keep(store, &ledger)?);
+    let mut delivered = Delivered { warnings: recover(store)?, ..Delivered::default() };
+    let (mut ledger, problems) = read_ledger(store)?;
+    delivered.warnings.extend(delivery.settlement.warnings.iter().cloned());
+    delivered.warnings.extend(problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
+    delivered.warnings.extend(quarantine::keep(store, &ledger)?);
     let cut = quarantine::cut_off(store, &ledger)?;
     let is_whole = problems.is_empty() && cut.is_none();
-    warnings.extend(cut);
-    match ledger.newest_run().filter(|newest| *newest > run) {
-        None => warnings.extend(deliver_newest(delivery, (&ledger, is_whole), store)?),
+    delivered.warnings.extend(cut);
+    match ledger.newest_run().filter(|newest| *newest > run).map(str::to_owned) {
+        None => deliver_newest(delivery, (&mut ledger, is_whole), store, &mut delivered)?,
         Some(newest) if ledger.holds_run(run) => {
-            warnings.push(format!("run {run} is older than run {newest} and known: nothing was written"));
+            delivered.warnings.push(format!("run {run} is older than run {newest} and known: nothing was written"));
         }
         Some(newest) => {
-            warnings.push(format!("run {run} is older than run {newest}: proposals and issue plan were left alone"));
-            warnings.extend(deliver_history(delivery, &ledger, store)?);
+            let words = format!("run {run} is older than run {newest}: proposals and issue plan were left alone");
+            delivered.warnings.push(words);
+            delivered.warnings.extend(deliver_history(delivery, &ledger, store)?);
         }
     }
-    Ok(warnings)
+    Ok(delivered)
 }
 
-/// The ordinary case. While the ledger is damaged no file of a proposal is removed: it may be all that is left of an event.
-fn deliver_newest(delivery: Delivery<'_>, (ledger, is_whole): (&Ledger, bool), store: &Store) -> Result<Vec<String>> {
+/// The ordinary case. When issues are filed, the section is known only after that; until then what is pending says that the
+/// run was killed on the way. While the ledger is damaged no file of a proposal is removed: it may be all that is left of an event.
+fn deliver_newest(
+    delivery: Delivery<'_>,
+    (ledger, is_whole): (&mut Ledger, bool),
+    store: &Store,
+    delivered: &mut Delivered,
+) -> Result<()> {
     write_run(delivery, store)?;
     let settlement = delivery.settlement;
     let sleeping_and_landed = settlement.suppressed.iter().chain(&settlement.landed);
-    let mut warnings = proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
+    let edited = proposals::write(store, delivery.report.proposals.iter().chain(sleeping_and_landed))?;
+    delivered.warnings.extend(edited);
     write_pending(delivery, ledger, store)?;
-    warnings.extend(append_events(delivery, ledger, store)?);
+    let lines = missing_events(delivery, ledger);
+    delivered.warnings.extend(store.append_lines(&store.in_reports(LEDGER), &lines)?);
+    ledger.extend(&lines).map_err(|reason| anyhow!("an event of this run {reason}"))?;
     if is_whole {
         proposals::remove_others(store, &delivery.settlement.keep)?;
     }
-    write_plan(delivery, store)?;
-    append_log(delivery, store)?;
+    delivered.filed = file_issues(delivery, ledger, store)?;
+    delivered.section = section(delivery, delivered.filed.as_ref());
+    write_plan(delivery, delivered.filed.as_ref(), store)?;
+    append_section(run_id(delivery.report)?, &delivered.section, store)?;
     write_views(delivery, store)?;
-    remove_pending(store)?;
-    Ok(warnings)
+    remove_pending(store)
+}
+
+/// Looks at the tracker and carries the plan out, if that is wanted.
+fn file_issues(delivery: Delivery<'_>, ledger: &mut Ledger, store: &Store) -> Result<Option<issues::Filed>> {
+    let Some(desk) = delivery.issues else { return Ok(None) };
+    let path = store.in_reports(LEDGER);
+    let (run, at) = (run_id(delivery.report)?, delivery.report.now);
+    desk.carry_out(&mut issues::Outbox { store, path, ledger, run, at })
 }
 
 /// A run between older ones: its file, its events without proposals, its section.
 fn deliver_history(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<Option<String>> {
     let nothing = Settlement::default();
-    let history = Delivery { settlement: &nothing, ..delivery };
+    let history = Delivery { settlement: &nothing, issues: None, ..delivery };
+    let section = with_issues(history, &[]);
     write_run(history, store)?;
-    write_pending(history, ledger, store)?;
+    put_pending(history, ledger, section.clone(), store)?;
     let torn = append_events(history, ledger, store)?;
-    append_log(history, store)?;
+    append_section(run_id(delivery.report)?, &section, store)?;
     remove_pending(store)?;
     Ok(torn)
 }
@@ -197,11 +226,13 @@ pub fn write_run(delivery: Delivery<'_>, store: &Store) -> Result<()> {
 
 /// What is about to be added to ledger and log, kept aside until it is there.
 pub fn write_pending(delivery: Delivery<'_>, ledger: &Ledger, store: &Store) -> Result<()> {
-    let pending = Pending {
-        run: run_id(delivery.report)?.to_owned(),
-        events: missing_events(delivery, ledger),
-        section: section(delivery),
-    };
+    put_pending(delivery, ledger, pending_section(delivery), store)
+}
+
+/// The same with a section that is known.
+fn put_pending(delivery: Delivery<'_>, ledger: &Ledger, section: String, store: &Store) -> Result<()> {
+    let pending =
+        Pending { run: run_id(delivery.report)?.to_owned(), events: missing_events(delivery, ledger), section };
     let text = serde_json::to_string(&pending).context("writing what is pending")?;
     store.replace(&store.in_reports(PENDING), text.as_bytes())?;
     Ok(())
@@ -220,23 +251,42 @@ fn missing_events(delivery: Delivery<'_>, ledger: &Ledger) -> Vec<String> {
     ledger.lines_for(&report.run_id, report.now, &facts)
 }
 
-/// The issue plan, if a tracker is configured.
-pub fn write_plan(delivery: Delivery<'_>, store: &Store) -> Result<()> {
-    let Some(repository) = delivery.repository else { return Ok(()) };
-    let report = delivery.report;
-    let plan = issues::plan(&report.run_id, repository, delivery.new_per_run, &report.proposals);
+/// The issue plan, if a tracker is configured: as it was carried out, else as the ledger alone makes it.
+pub fn write_plan(delivery: Delivery<'_>, filed: Option<&issues::Filed>, store: &Store) -> Result<()> {
+    let Some(desk) = delivery.issues else { return Ok(()) };
+    let seen = filed.filter(|filed| filed.failure.is_none() || !filed.plan.entries.is_empty());
+    let plan = seen.map_or_else(|| desk.plan(), |filed| filed.plan.clone());
     store.replace(&store.in_reports(PLAN), issues::plan_json(&plan).as_bytes())?;
     Ok(())
 }
 
-/// The section of a delivery.
-pub fn section(delivery: Delivery<'_>) -> String {
-    log::render_section(delivery.report, delivery.reports, delivery.since)
+/// The section of a delivery, with what came of filing.
+pub fn section(delivery: Delivery<'_>, filed: Option<&issues::Filed>) -> String {
+    let lines = match delivery.issues {
+        Some(desk) => issues::section_lines(desk, filed),
+        None => issues::without_tracker(delivery.report),
+    };
+    with_issues(delivery, &lines)
+}
+
+/// The section that is kept while a run is under way.
+fn pending_section(delivery: Delivery<'_>) -> String {
+    if delivery.issues.is_some_and(issues::Desk::is_filing) {
+        with_issues(delivery, &[issues::KILLED.to_owned()])
+    } else {
+        section(delivery, None)
+    }
+}
+
+/// The section with these lines about issues.
+fn with_issues(delivery: Delivery<'_>, lines: &[String]) -> String {
+    let since = log::Since { issues: lines, ..delivery.since };
+    log::render_section(delivery.report, delivery.reports, since)
 }
 
 /// The log section, if no log has it.
 pub fn append_log(delivery: Delivery<'_>, store: &Store) -> Result<()> {
-    append_section(run_id(delivery.report)?, &section(delivery), store)
+    append_section(run_id(delivery.report)?, &section(delivery, None), store)
 }
 
 /// Index and page: made anew from the report, the ledger and the months that are there.

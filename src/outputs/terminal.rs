@@ -41,6 +41,11 @@ impl Look<'_> {
 
 /// The summary of a run. Colour adds nothing that the words do not say.
 pub fn render(report: &Report, look: Look<'_>) -> String {
+    render_with(report, look, &[])
+}
+
+/// The same with what was done about issues, before the tally.
+pub fn render_with(report: &Report, look: Look<'_>, issues: &[String]) -> String {
     let columns = look.columns;
     let paint = Paint { colour: look.colour, width: name_width(report), columns };
     let mut lines = vec![title(report)];
@@ -60,6 +65,10 @@ pub fn render(report: &Report, look: Look<'_>) -> String {
         lines.push(String::new());
     }
     lines.extend(standings(report).into_iter().flat_map(|line| wrap::line(&line, columns)));
+    if !issues.is_empty() {
+        lines.extend(issues.iter().flat_map(|line| wrap::line(line, columns)));
+        lines.push(String::new());
+    }
     let last = remedies(report).into_iter().chain(super::credit(report)).chain(tallies(report)).chain([checks(report)]);
     lines.extend(last.flat_map(|line| wrap::line(&line, columns)));
     lines.join("\n") + "\n"

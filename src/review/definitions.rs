@@ -25,7 +25,7 @@ impl<'a> Definitions<'a> {
             documents.insert(&file.path, document(file).ok());
         }
         let mut digests = BTreeMap::new();
-        for known in past.proposals.values() {
+        for known in past.proposals.values().chain(past.again.values()) {
             let Some(document) = documents.get(known.path.as_str()) else { continue };
             digests
                 .entry((known.path.as_str(), known.pointer.as_str()))

@@ -103,6 +103,11 @@ impl Gates<'_> {
 
     /// Why a new finding waits although its bar is cleared: nothing new was read since the pool changed, or its axis rests.
     fn rests(&self, asked: &Asking<'_>) -> Option<String> {
+        let known = self.past.proposals.get(&asked.identity.fingerprint);
+        if known.is_some_and(|known| known.status.is_measured()) {
+            let what = if asked.is_test() { "its test is under way" } else { "its change has landed" };
+            return Some(format!("{what} and is being measured"));
+        }
         let pool = asked.finding.pool.as_str();
         if let Some(before) = self.subtrees.get(pool).and_then(|now| self.past.sources_before_change(pool, now)) {
             let has_moved = |source: &SourceId| before.get(source.as_str()) != self.digest(*source).as_ref();

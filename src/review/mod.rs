@@ -1,6 +1,8 @@
 //! THE FLOW. Read this first: gather → assemble → judge → compare. It reads sources and the past, decides, and gives a
 //! report; it writes nothing.
 
+mod bounds;
+pub mod calibration;
 mod chart;
 mod consumers;
 mod definitions;
@@ -15,6 +17,8 @@ mod parallel;
 mod pools;
 mod proposals;
 pub mod sessions;
+mod spans;
+mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,29 +27,33 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use crate::change::identity;
-use crate::checks::{Look, PoolJudgement, judge_pool};
+use crate::checks::{Bound, Look, PoolJudgement, judge_pool};
 use crate::evidence::assemble::{HomeFacts, World, assemble};
 use crate::evidence::attribution::{Attribution, RowLimits};
-use crate::evidence::book::{Book, Statements};
+use crate::evidence::book::{Book, ListPrice, Statements};
 use crate::evidence::cells::EstimateRules;
+use crate::evidence::measure::Meter;
 use crate::evidence::own::RowClock;
+use crate::evidence::statistics::calibration::Correction;
 use crate::evidence::statistics::duration::DurationRules;
 use crate::evidence::statistics::prior::PriorRules;
 use crate::evidence::statistics::weight::RowWeights;
 use crate::evidence::windows::WindowRules;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
-    Asks, Fate, MarketEvent, MarketMemory, Past, ProposalFact, SeenNow, Settlement, compare, settle_proposals,
+    Asks, Fate, MarketEvent, MarketMemory, MeasuredNow, Past, ProposalFact, SeenNow, Settlement, compare,
+    settle_proposals,
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
-use crate::verdict::{Counts, PoolReport, Report, Sentence, Subject, Verdict};
-use crate::vocabulary::{Digest, PoolId, ProviderId, SourceId, SourceState};
+use crate::verdict::{Calibration, Counts, PoolReport, Proposal, Report, Sentence, Subject, Verdict};
+use crate::vocabulary::{Digest, ModelId, PoolId, Prices, ProviderId, SourceId, SourceState};
 pub use definitions::Definitions;
 use gather::{Gathered, readiness};
 use looks::PoolLooks;
 pub use memory::Memory;
 use pools::Planned;
+use verify::{Loop, Verified};
 
 /// The instant of a run and what follows from it.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +85,32 @@ pub struct Reviewed {
     pub market: MarketMemory,
 }
 
-/// Judges everything that was gathered. `stored` reads the file of an open proposal.
+/// What a review goes by once everything is gathered.
+struct Scene<'a> {
+    /// Everything read.
+    gathered: &'a Gathered,
+    /// The past.
+    past: &'a Past,
+    /// The same as judging needs it.
+    memory: Memory<'a>,
+    /// The instant.
+    clock: Clock,
+    /// The catalogue, if it may be used.
+    catalogue: Option<&'a Catalogue>,
+    /// The pools.
+    planned: &'a [Planned],
+    /// The market.
+    book: &'a Book,
+    /// Our own evidence.
+    attribution: &'a Attribution,
+    /// How rows become estimates.
+    rules: EstimateRules,
+    /// Pool → digest of its definition.
+    subtrees: &'a BTreeMap<String, String>,
+}
+
+/// Judges everything that was gathered. `stored` reads the file of a proposal. What landed before is measured first: how the last
+/// claims came true tells how the next ones are made.
 pub fn review(
     gathered: &Gathered,
     settings: &Settings,
@@ -85,74 +118,153 @@ pub fn review(
     clock: Clock,
     stored: impl Fn(&str) -> Option<Value>,
 ) -> Reviewed {
-    let catalogue = catalogue(gathered);
-    let memory = Memory::new(past, clock.now);
+    let (catalogue, limits) = (catalogue(gathered), row_limits(settings));
     let planned = pools::plan(gathered, settings, catalogue.as_ref(), clock.now.timestamp_millis());
     let book = Book::build(&gathered.identity, &statements(gathered, clock.now));
-    let limits = row_limits(settings);
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
-    let (mut reports, looks) = {
-        let homes = homes(settings);
-        let readiness = readiness(&gathered.notes);
-        let first_seen = |model: &_| memory.first_seen(model);
+    let (memory, rules) = (Memory::new(past, clock.now), estimate_rules(settings, clock.now));
+    let subtrees = subtrees(&planned);
+    let scene = Scene {
+        gathered,
+        past,
+        memory,
+        clock,
+        catalogue: catalogue.as_ref(),
+        planned: &planned,
+        book: &book,
+        attribution: &attribution,
+        rules,
+        subtrees: &subtrees,
+    };
+    let prices = |model: &str| agreed_prices(&book, model);
+    let meter = Meter { attribution: &attribution, clock: rules.clock, duration: rules.duration, prices: &prices };
+    let touches = spans::with_nested(past.touches(&subtrees, clock.now), &planned);
+    let pools: Vec<String> = subtrees.keys().cloned().collect();
+    let closing = Loop { past, settings, now: clock.now, touches: &touches, meter, pools: &pools, stored: &stored };
+    let mut verified = closing.measured();
+    let (told, raised) = calibration::told(past, settings, &verified.facts, &verified.checks);
+    let (mut reports, looks, gains) = scene.judge(&raised, &told);
+    let fresh = scene.propose(&raised, &mut reports);
+    let mut settlement = scene.settle(fresh, &reports, &looks, &stored);
+    verified.facts.extend(closing.looked_at(&reports));
+    verified.restate(settlement.landed.iter_mut().chain(&mut settlement.open), past, clock.now);
+    settlement.warnings.append(&mut verified.warnings);
+    let (calibration, _) = calibration::told(past, settings, &verified.facts, &verified.checks);
+    settlement.seen = scene.seen(&looks, &bounds::by_pool(&reports, gains), verified, &reports, &settlement.open);
+    say_who_sleeps(&mut reports, &settlement);
+    scene.reviewed(&raised, reports, settlement, calibration)
+}
+
+impl Scene<'_> {
+    /// Every pool and every consumer judged, the looks at comparisons, and what aligned pools could still gain.
+    fn judge(&self, settings: &Settings, told: &Calibration) -> (Vec<PoolReport>, PoolLooks, Vec<Option<Bound>>) {
+        let (homes, readiness) = (homes(settings), readiness(&self.gathered.notes));
+        let first_seen = |model: &_| self.memory.first_seen(model);
         let world = World {
-            now: clock.now,
-            identity: &gathered.identity,
-            book: &book,
-            market: (gathered.index_version.clone(), as_of(gathered, SourceId::Market)),
-            catalogue: catalogue.as_ref(),
-            attribution: &attribution,
-            quotas: &gathered.quotas,
+            now: self.clock.now,
+            identity: &self.gathered.identity,
+            book: self.book,
+            market: (self.gathered.index_version.clone(), as_of(self.gathered, SourceId::Market)),
+            catalogue: self.catalogue,
+            attribution: self.attribution,
+            quotas: &self.gathered.quotas,
             homes: &homes,
             readiness: &readiness,
-            blacklisted: &gathered.blacklisted,
+            blacklisted: &self.gathered.blacklisted,
             first_seen: &first_seen,
             window_rules: window_rules(settings),
             around: Surroundings::default(),
-            estimates: estimate_rules(settings, clock.now),
+            estimates: self.rules,
             idle_days: settings.thresholds.sizing.idle_days,
+            correction: Correction { slope: told.slope_used, inflation: told.inflation },
         };
         let judge = |pool: &Planned| {
-            let evidence = assemble(&world, pools::input(pool, &planned, gathered, settings, &memory));
+            let evidence = assemble(&world, pools::input(pool, self.planned, self.gathered, settings, &self.memory));
             pool_report(pool, &evidence, settings)
         };
-        parallel::map(&planned, judge).into_iter().unzip::<PoolReport, Vec<Look>, Vec<_>, Vec<_>>()
-    };
-    let looks = PoolLooks::new(&planned, looks);
-    reports.extend(consumer_rows(gathered, &planned, &reports));
-    let subtrees = subtrees(&planned);
-    let vendors = Arc::new(pools::vendors(gathered, settings));
-    let maker = proposals::Maker {
-        gathered,
-        settings,
-        catalogue: catalogue.as_ref(),
-        past,
-        now: clock.now,
-        subtrees: &subtrees,
-        vendors,
-    };
-    let fresh = maker.make(&mut reports);
-    let blocked = blocked_checks(&reports);
-    let fate = |known: &ProposalFact| {
-        let is_blocked = blocked.contains(&(known.pool.clone(), known.check.clone()));
-        if is_blocked { Fate::Blocked } else { looks.fate(known) }
-    };
-    let definitions = Definitions::new(&gathered.config.files, &subtrees, past);
-    let digest = |known: &ProposalFact| definitions.digest(known);
-    let run = clock.run_id();
-    let asks = Asks { run: &run, now: clock.now, stored: &stored, fate: &fate, digest: &digest };
-    let mut settlement = settle_proposals(fresh, past, &asks);
-    settlement.seen = SeenNow { looks: looks.facts(gathered, &planned, &memory, clock.now), subtrees };
-    say_who_sleeps(&mut reports, &settlement);
-    let mut report = report(gathered, settings, clock, reports, &settlement);
-    report.unmatched = unmatched(&book, &attribution);
-    report.remarks = remarks(settings, &planned);
-    report.remarks.extend(gathered.market_events.iter().map(MarketEvent::sentence));
-    report.remarks.extend(price_remarks(&book));
-    compare(&mut report, past);
-    let models = book.models().iter().map(ToString::to_string).collect();
-    let market = MarketMemory { prices: book.remembered_prices().clone(), ..gathered.memory.clone() };
-    Reviewed { report, settlement, models, market }
+        let mut reports = Vec::new();
+        let (mut looks, mut gains) = (Vec::new(), Vec::new());
+        for (report, of_pool, gain) in parallel::map(self.planned, judge) {
+            reports.push(report);
+            looks.push(of_pool);
+            gains.push(gain);
+        }
+        reports.extend(consumer_rows(self.gathered, self.planned, &reports));
+        (reports, PoolLooks::new(self.planned, looks), gains)
+    }
+
+    /// The proposals of all findings; findings whose change does not pass are marked with the reason.
+    fn propose(&self, settings: &Settings, reports: &mut [PoolReport]) -> Vec<Proposal> {
+        let maker = proposals::Maker {
+            gathered: self.gathered,
+            settings,
+            catalogue: self.catalogue,
+            past: self.past,
+            now: self.clock.now,
+            subtrees: self.subtrees,
+            vendors: Arc::new(pools::vendors(self.gathered, settings)),
+        };
+        maker.make(reports)
+    }
+
+    /// What becomes of the proposals of this run and of the ledger.
+    fn settle(
+        &self,
+        fresh: Vec<Proposal>,
+        reports: &[PoolReport],
+        looks: &PoolLooks,
+        stored: &dyn Fn(&str) -> Option<Value>,
+    ) -> Settlement {
+        let blocked = blocked_checks(reports);
+        let fate = |known: &ProposalFact| {
+            let is_blocked = blocked.contains(&(known.pool.clone(), known.check.clone()));
+            if is_blocked { Fate::Blocked } else { looks.fate(known) }
+        };
+        let definitions = Definitions::new(&self.gathered.config.files, self.subtrees, self.past);
+        let digest = |known: &ProposalFact| definitions.digest(known);
+        let run = self.clock.run_id();
+        let asks = Asks { run: &run, now: self.clock.now, stored, fate: &fate, digest: &digest };
+        settle_proposals(fresh, self.past, &asks)
+    }
+
+    /// What the ledger has to learn beside report and proposals.
+    fn seen(
+        &self,
+        looks: &PoolLooks,
+        bounds: &[(String, Option<Bound>)],
+        verified: Verified,
+        reports: &[PoolReport],
+        open: &[Proposal],
+    ) -> SeenNow {
+        let measured = MeasuredNow {
+            mixes: verify::frozen_mixes(reports, open, self.past),
+            bounds: bounds::moved(bounds, self.past),
+            verifications: verified.facts,
+            checks: verified.checks,
+        };
+        let looks = looks.facts(self.gathered, self.planned, &self.memory, self.clock.now);
+        SeenNow { looks, subtrees: self.subtrees.clone(), measured }
+    }
+
+    /// The review, compared with the past.
+    fn reviewed(
+        &self,
+        settings: &Settings,
+        reports: Vec<PoolReport>,
+        settlement: Settlement,
+        calibration: Calibration,
+    ) -> Reviewed {
+        let mut report = report(self.gathered, settings, self.clock, reports, &settlement);
+        report.calibration = calibration;
+        report.unmatched = unmatched(self.book, self.attribution);
+        report.remarks = remarks(settings, self.planned);
+        report.remarks.extend(self.gathered.market_events.iter().map(MarketEvent::sentence));
+        report.remarks.extend(price_remarks(self.book));
+        compare(&mut report, self.past);
+        let models = self.book.models().iter().map(ToString::to_string).collect();
+        let market = MarketMemory { prices: self.book.remembered_prices().clone(), ..self.gathered.memory.clone() };
+        Reviewed { report, settlement, models, market }
+    }
 }
 
 /// A finding whose proposal a steward put to sleep says so in the place of the proposal.
@@ -201,6 +313,14 @@ fn as_of(gathered: &Gathered, source: SourceId) -> Option<DateTime<Utc>> {
 /// Which rows count.
 fn row_limits(settings: &Settings) -> RowLimits {
     RowLimits { max_age_days: settings.thresholds.rows.max_age_days }
+}
+
+/// The list price of a model that the sources agree on.
+fn agreed_prices(book: &Book, model: &str) -> Option<Prices> {
+    match book.price(&ModelId::new(model))? {
+        ListPrice::Agreed(prices, _) => Some(*prices),
+        ListPrice::Disputed(_) => None,
+    }
 }
 
 /// How rows become estimates.
@@ -259,8 +379,12 @@ fn homes(settings: &Settings) -> BTreeMap<ProviderId, HomeFacts> {
 }
 
 /// One judged pool.
-fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) -> (PoolReport, Vec<Look>) {
-    let PoolJudgement { checks, looks } = judge_pool(evidence, settings);
+fn pool_report(
+    planned: &Planned,
+    evidence: &PoolEvidence,
+    settings: &Settings,
+) -> (PoolReport, Vec<Look>, Option<Bound>) {
+    let PoolJudgement { checks, looks, bound } = judge_pool(evidence, settings);
     let rule = settings.pool_rule(&planned.route.id);
     let ring = planned.ring.as_ref().ok();
     let report = PoolReport {
@@ -278,7 +402,7 @@ fn pool_report(planned: &Planned, evidence: &PoolEvidence, settings: &Settings) 
         checks,
         chart: chart::chart(evidence),
     };
-    (report, looks)
+    (report, looks, bound)
 }
 
 /// Rows of categories and of consumers with a finding.
@@ -333,6 +457,7 @@ fn report(
         policy_digest: settings.policy.digest.to_string(),
         next_due: clock.next_due,
         counts: Counts::default(),
+        calibration: Calibration::default(),
     }
 }
 

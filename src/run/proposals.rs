@@ -81,7 +81,7 @@ impl<'a> Desk<'a> {
 
     /// Reads the settings.
     fn at(cli: &'a Cli, file: &FileArgs, around: &Surroundings<'_>) -> Result<Self, Failure> {
-        let settings = Settings::load(&cli.workspace, &file.instructions).map_err(Failure::Unusable)?;
+        let settings = super::settings(cli, &file.instructions)?;
         let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
         Ok(Self { cli, settings, now, warnings: Vec::new() })
     }
@@ -175,8 +175,8 @@ fn decide(cli: &Cli, about: &AboutArgs, said: &Said<'_>, around: &Surroundings<'
     let (ledger, _) = outputs::read_ledger(&store).map_err(Failure::Failed)?;
     let (is_new, torn) = steward::record(&store, &ledger, desk.now, &fact).map_err(Failure::Failed)?;
     desk.warnings.extend(torn);
-    desk.warnings.extend(steward::restand_file(&store, &known).map_err(Failure::Failed)?);
     let shelf = desk.shelf()?;
+    desk.warnings.extend(steward::restand_file(&store, &shelf.past, &known).map_err(Failure::Failed)?);
     let card = shelf.card(&known).map_err(Failure::Failed)?;
     let answered = Answered { card: &card, fact: &fact, is_new, config };
     Ok(desk.answer(&shelf, || steward::answered(&answered), || steward::answered_json(&answered)))

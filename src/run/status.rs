@@ -9,8 +9,10 @@ use serde_json::Value;
 
 use super::{Answer, Surroundings, schedule, settings};
 use crate::cli::{Cli, ExitCode, Failure, Format, StatusArgs};
-use crate::history::{Cadence, LATE_MINUTES, Rhythm};
+use crate::history::{Cadence, LATE_MINUTES, Ledger, Rhythm};
+use crate::outputs;
 use crate::outputs::status::{self, LastRun, RunLine, SCHEMA, SourceAge, Status};
+use crate::review::calibration;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
 use crate::store::{Store, lock_owner, look};
@@ -25,6 +27,9 @@ const LOOK_BACK: TimeDelta = TimeDelta::days(7);
 pub(super) fn run(cli: &Cli, args: &StatusArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let settings = settings(cli, &args.file.instructions)?;
     let schedule = schedule(&settings).map_err(Failure::Unusable)?;
+    if args.calibration {
+        return calibration(cli, &settings).map_err(Failure::Failed);
+    }
     let now = cli.now.unwrap_or_else(around.clock);
     let status = read(cli, &settings, &schedule, now).map_err(Failure::Failed)?;
     if args.prometheus {
@@ -40,6 +45,20 @@ pub(super) fn run(cli: &Cli, args: &StatusArgs, around: &Surroundings<'_>) -> Re
     let is_bad = args.check && !status.problems.is_empty();
     let code = if is_bad { ExitCode::Failed } else { ExitCode::Finished };
     Ok(Answer { text, warnings: Vec::new(), code })
+}
+
+/// Says how our own claims came true, from the ledger.
+fn calibration(cli: &Cli, settings: &Settings) -> Result<Answer> {
+    let bytes = look(&cli.workspace.join(&settings.reports).join("ledger.jsonl"))?.unwrap_or_default();
+    let (ledger, problems) = Ledger::read("ledger.jsonl", &String::from_utf8_lossy(&bytes));
+    let (numbers, _) = calibration::told(&ledger.present(), settings, &[], &[]);
+    let text = match (cli.quiet, cli.format) {
+        (true, _) => String::new(),
+        (false, Format::Human | Format::Csv) => outputs::calibration::human(&numbers),
+        (false, Format::Json) => outputs::calibration::json(&numbers),
+    };
+    let warnings = problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)).collect();
+    Ok(Answer { text, warnings, code: ExitCode::Finished })
 }
 
 /// Reads cadence and last run.

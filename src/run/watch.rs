@@ -63,7 +63,8 @@ fn last_start(cli: &Cli, settings: &Settings, now: DateTime<Utc>) -> Option<Date
 
 /// One review; what it says is printed at once.
 fn review(cli: &Cli, args: &WatchArgs, around: &Surroundings<'_>) {
-    let review = ReviewArgs { instructions: args.file.instructions.clone(), exit_code: false };
+    let review =
+        ReviewArgs { instructions: args.file.instructions.clone(), exit_code: false, file_issues: args.file_issues };
     let event = match run_review(cli, &review, around) {
         Ok(answer) => Event::Reviewed { answer },
         Err(failure) => {

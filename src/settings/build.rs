@@ -332,6 +332,11 @@ fn issues(group: &Reader) -> Issues {
     Issues {
         repository: group.optional_text("repository").map(str::to_owned),
         new_per_run: usize::try_from(group.whole("new_per_run")).unwrap_or(usize::MAX),
+        api: group.text("api").to_owned(),
+        token: group.text("token").to_owned(),
+        login: group.optional_text("login").map(str::to_owned),
+        timeout_s: group.number("timeout_s"),
+        files_url: group.optional_text("files_url").map(str::to_owned),
     }
 }
 

@@ -352,13 +352,35 @@ pub struct TierSettings {
     pub input_per_output: f64,
 }
 
-/// The issue plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where issues go.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Issues {
     /// `owner/name` of the tracker; `None` writes no plan.
     pub repository: Option<String>,
     /// Most new issues per run.
     pub new_per_run: usize,
+    /// Base address of the REST API.
+    pub api: String,
+    /// Environment variable with the token.
+    pub token: String,
+    /// The login that the token files under; `None` asks the server.
+    pub login: Option<String>,
+    /// Longest wait for one answer, seconds.
+    pub timeout_s: f64,
+    /// The address that paths of the workspace are shown below; `None` is the tracker's own repository.
+    pub files_url: Option<String>,
+}
+
+impl Issues {
+    /// The address that people see the server at: of the public API and of an Enterprise Server the host, else the API's own.
+    pub fn web(&self) -> String {
+        let api = self.api.trim_end_matches('/');
+        match api.strip_suffix("/api/v3") {
+            _ if api == "https://api.github.com" => "https://github.com".to_owned(),
+            Some(host) => host.to_owned(),
+            None => api.to_owned(),
+        }
+    }
 }
 
 impl Settings {

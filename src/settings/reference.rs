@@ -169,6 +169,11 @@ const SPANS: &[Key] = rows! {
 const TRACKER: &[Key] = rows! {
     "issues.repository", Kind::Repository, "none", Now, "tracker of the issue plan; without it no plan is written";
     "issues.new_per_run", Kind::Whole(0), "3", Now, "most new issues per run";
+    "issues.api", Kind::Url, "https://api.github.com", Now, "base address of the REST API; of GitHub Enterprise Server `https://HOST/api/v3`";
+    "issues.token", Kind::EnvName, "GITHUB_TOKEN", Now, "environment variable with the token; read with `--file-issues` only, and never shown";
+    "issues.login", Kind::Text, "none", Now, "login that the token files under; without it the server is asked, which a token of GitHub Actions may not (`github-actions[bot]`)";
+    "issues.timeout_s", Kind::Above0, "30", Now, "longest wait for one answer of the tracker, seconds";
+    "issues.files_url", Kind::Url, "none", Now, "address that paths of the workspace are shown below, for links in issues; without it `blob/HEAD` of the repository";
 };
 
 /// Every setting, in the order of the page.

@@ -42,6 +42,8 @@ pub struct ClaimRows {
     pub excluded: BTreeMap<String, u64>,
     /// Which span.
     pub window: String,
+    /// The class mix that the effects are frozen on, in millionths: what their `mix_digest` is the digest of.
+    pub mix: BTreeMap<String, u64>,
 }
 
 /// A claim.

@@ -1,6 +1,7 @@
 //! What the review says: verdicts, findings, proposals and the report that every output is a view of.
 //! Plain values. Nothing here knows a source, a check or an output.
 
+mod calibration;
 mod chart;
 mod claim;
 mod finding;
@@ -11,6 +12,7 @@ mod report;
 mod sentence;
 mod standing;
 
+pub use calibration::{Calibration, CheckedBound, MeasuredChange};
 pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
 pub use claim::{Claim, ClaimRows, TestPlan};
 pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};

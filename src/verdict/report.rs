@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Chart, Finding, Proposal, Sentence, Standing, Unit, Verdict};
+use super::{Calibration, Chart, Finding, Proposal, Sentence, Standing, Unit, Verdict};
 use crate::vocabulary::{CheckId, PoolId, SourceNote, Tier};
 
 /// How an outcome relates to the previous run (SARIF's words).
@@ -164,6 +164,8 @@ pub struct Report {
     pub next_due: Option<DateTime<Utc>>,
     /// Outcomes by baseline state.
     pub counts: Counts,
+    /// The reviewer, measured.
+    pub calibration: Calibration,
 }
 
 impl Report {

@@ -312,6 +312,25 @@ fn a_landed_change_that_is_taken_back_is_rolled_back_and_may_come_back() {
     assert_eq!(world.run(23, vec![one(23)]).open[0].revision, 2);
 }
 
+/// What a measurement said of a revision that landed on the 21st.
+fn measured(revision: u64, status: Status) -> Fact {
+    Fact::Verification(VerificationFact {
+        fingerprint: one(20).fingerprint,
+        revision,
+        landed_at: "2026-11-21T12:00:00Z".to_owned(),
+        rule: "structural_1".to_owned(),
+        status,
+        metric: "structural_fact".to_owned(),
+        unit: "count".to_owned(),
+        claimed_point: 15,
+        claimed_sd: 3,
+        realised_point: Some(14),
+        realised_se: Some(4),
+        rows: (10, 12),
+        controls: Vec::new(),
+    })
+}
+
 #[test]
 fn a_landed_definition_that_moves_on_keeps_its_status_and_loses_its_way_back() {
     let mut world = World::new();
@@ -320,7 +339,12 @@ fn a_landed_definition_that_moves_on_keeps_its_status_and_loses_its_way_back() {
     world.run(21, Vec::new());
     world.digest = Some(Digest::of(b"third").to_string());
     assert_eq!(world.run(22, Vec::new()).facts, []);
-    assert_eq!((world.status(), world.files.len()), (Status::Landed, 0));
+    assert_eq!((world.status(), world.files.len()), (Status::Landed, 1), "its file stays while it is measured");
+    let line =
+        world.ledger().chained(&noon(23), at("2026-11-23T12:00:00Z"), &[measured(1, Status::Confirmed)]).remove(0);
+    world.text.push_str(&(line + "\n"));
+    world.run(24, Vec::new());
+    assert_eq!((world.status(), world.files.len()), (Status::Confirmed, 0));
 }
 
 #[test]
@@ -329,30 +353,14 @@ fn measurements_move_the_life_of_the_landed_revision_only() {
     world.run(20, vec![one(20)]);
     world.digest = Some(after());
     world.run(21, Vec::new());
-    let fact = |revision, status| {
-        Fact::Verification(VerificationFact {
-            fingerprint: one(20).fingerprint,
-            revision,
-            landed_at: "2026-11-21T12:00:00Z".to_owned(),
-            rule: "structural_1".to_owned(),
-            status,
-            metric: "structural_fact".to_owned(),
-            unit: "count".to_owned(),
-            claimed_point: 15,
-            claimed_sd: 3,
-            realised_point: Some(14),
-            realised_se: Some(4),
-            rows: (10, 12),
-        })
-    };
     let say = |world: &mut World, day: u32, fact: Fact| {
         let line = world.ledger().chained(&noon(day), at(&format!("2026-11-{day:02}T12:00:00Z")), &[fact]).remove(0);
         world.text += &(line + "\n");
     };
-    say(&mut world, 22, fact(2, Status::Confirmed));
+    say(&mut world, 22, measured(2, Status::Confirmed));
     assert_eq!(world.status(), Status::Landed, "revision 2 never landed");
-    say(&mut world, 23, fact(1, Status::Verifying));
-    say(&mut world, 24, fact(1, Status::Confirmed));
+    say(&mut world, 23, measured(1, Status::Verifying));
+    say(&mut world, 24, measured(1, Status::Confirmed));
     assert_eq!(world.status(), Status::Confirmed);
     let settled = world.run(25, Vec::new());
     let outcome = settled.landed[0].outcome.clone().unwrap();
@@ -416,6 +424,22 @@ fn a_decision_at_the_instant_of_the_run_counts_when_that_run_is_judged_again() {
     let settled = world.run(20, vec![one(20)]);
     assert_eq!((settled.open.len(), settled.suppressed[0].status.as_str()), (0, "rejected"));
     assert_eq!(world.run(21, vec![one(21)]).suppressed[0].revision, 1);
+}
+
+#[test]
+fn a_landing_is_seen_when_the_very_run_that_proposed_is_judged_again() {
+    let mut world = World::new();
+    world.run(20, vec![one(20)]);
+    world.decide("2026-11-20T12:00:00Z", decision(Decision::Accept));
+    world.digest = Some(after());
+    let settled = world.run(20, Vec::new());
+    assert_eq!((last(&settled), world.files.len()), (Some((ProposalState::Landed, Status::Landed)), 1));
+    let text = world.text.clone();
+    world.run(20, Vec::new());
+    assert_eq!(world.text, text, "the same again adds nothing");
+    let life = world.past().lives.get(&one(20).fingerprint).unwrap().clone();
+    assert_eq!((life.status, life.number, life.landing.unwrap().run), (Status::Landed, 1, noon(20)));
+    assert_eq!(world.run(21, Vec::new()).facts, []);
 }
 
 #[test]

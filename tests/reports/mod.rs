@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use pool_review::history::{Asks, Fate, Ledger, ProposalFact, Settlement, compare, settle_proposals};
-use pool_review::outputs::{self, Delivery};
+use pool_review::outputs::issues::{Desk, Filing, Places, TrackerPlace};
+use pool_review::outputs::{self, Delivered, Delivery};
 use pool_review::store::Store;
 use pool_review::verdict::{
-    Baseline, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport, Proposal,
-    ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
+    Baseline, Calibration, Chart, CheckReport, Counts, Finding, Intent, Limit, LimitOp, Measured, Number, PoolReport,
+    Proposal, ProposalKind, Report, Seat, Sentence, Subject, Unit, Verdict, axis, content_digest, fingerprint,
 };
 use pool_review::vocabulary::{CheckId, Digest, Place, PoolId, SourceId, SourceNote, SourceState, Tier};
 use serde_json::{Value, json};
@@ -145,6 +146,7 @@ pub(crate) fn report_at(now: &str, pools: Vec<PoolReport>) -> Report {
         policy_digest: Digest::of(b"policy").to_string(),
         next_due: Some(now + chrono::TimeDelta::hours(12)),
         counts: Counts::default(),
+        calibration: Calibration::default(),
     }
 }
 
@@ -267,16 +269,46 @@ pub(crate) fn delivery<'a>(
         settings_digest: "sha256:settings",
         models,
         reports: "reports",
-        repository: Some("fleet/models"),
-        new_per_run: 3,
+        issues: None,
         since: outputs::log::Since::default(),
+    }
+}
+
+/// The tracker of these tests.
+pub(crate) fn place() -> TrackerPlace {
+    TrackerPlace { web: "https://github.com".to_owned(), repository: "fleet/models".to_owned(), new_per_run: 3 }
+}
+
+/// Where files of these tests can be looked at.
+pub(crate) fn places() -> Places {
+    Places {
+        files_url: "https://github.com/fleet/models/blob/HEAD".to_owned(),
+        reports: "reports".to_owned(),
+        log: "reports/pool-composition-log.md".to_owned(),
+        credit: None,
     }
 }
 
 /// Compares, settles and delivers a report; the warnings come back.
 pub(crate) fn run(report: Report, fresh: Vec<Proposal>, store: &Store) -> (Report, Vec<String>) {
+    let (report, delivered) = run_filing(report, fresh, store, place(), None);
+    (report, delivered.warnings)
+}
+
+/// The same at a tracker.
+pub(crate) fn run_filing(
+    report: Report,
+    fresh: Vec<Proposal>,
+    store: &Store,
+    place: TrackerPlace,
+    filing: Option<Filing<'_>>,
+) -> (Report, Delivered) {
     let (report, settlement) = settled(report, fresh, store);
     let models = BTreeSet::from(["acme/mid".to_owned()]);
-    let warnings = outputs::deliver(delivery(&report, &settlement, &models), store).expect("a delivery");
-    (report, warnings)
+    let (ledger, _) = outputs::read_ledger(store).expect("a readable ledger");
+    let past = ledger.before(&report.run_id);
+    let desk = Desk::new(&report, &settlement, &past, &ledger, place, places()).filing(filing);
+    let delivery = Delivery { issues: Some(&desk), ..delivery(&report, &settlement, &models) };
+    let delivered = outputs::deliver(delivery, store).expect("a delivery");
+    (report, delivered)
 }

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 
 use super::finding;
 use crate::checks::estimates::{
-    Compared, Estimate, claim_rows, compare, effect, look_rules, ppm, ppm_term, previous, rows_said, shortfall,
-    take_look, term, whole,
+    Compared, Estimate, claim_rows, compare, corrected, effect, look_rules, ppm, ppm_term, previous, rows_said,
+    shortfall, take_look, term, whole,
 };
 use crate::checks::{Judgement, intents, lacking};
 use crate::evidence::statistics::claim::{ClaimInput, ClaimedEffect, HORIZON_DAYS, claim};
@@ -210,7 +210,7 @@ fn swap(
     }
 }
 
-/// The effect that a swap may claim; without measured changes in the ledger the claim is neither shrunk nor widened.
+/// The effect that a swap may claim, shrunk and widened by how the reviewer's last claims came true.
 fn claimed(evidence: &PoolEvidence, compared: &Compared<'_>) -> ClaimedEffect {
     let money = &compared.decision.money;
     claim(&ClaimInput {
@@ -220,8 +220,8 @@ fn claimed(evidence: &PoolEvidence, compared: &Compared<'_>) -> ClaimedEffect {
         rate_lead: compared.decision.rate_lead,
         rate_alternative: compared.decision.rate_alternative,
         rows_per_day: evidence.tasks_per_day(),
-        slope: 1.0,
-        inflation: 1.0,
+        slope: evidence.correction.slope,
+        inflation: evidence.correction.inflation,
     })
 }
 
@@ -252,6 +252,7 @@ fn swap_claim(
         probability: p_diff(compared.pair.lead.rate, compared.pair.other.rate, 0.0),
         ..loss
     };
+    let success = corrected(evidence, success);
     let looks = before.filter(|before| before.new_rows.is_finite()).map_or_else(
         || "at one look".to_owned(),
         |look| format!("and {:.4} at the look before, {:.1} weighted rows between", look.p_saving, look.new_rows),
@@ -416,7 +417,7 @@ fn test_claim(
     Claim {
         probability: money.p_saving,
         usd_per_day: trial.best.net() / settings.thresholds.horizon_days,
-        effects: vec![effect(evidence, true, &loss)],
+        effects: vec![effect(evidence, true, &corrected(evidence, loss))],
         bar: "controlled-test/1",
         terms: vec![
             term("net_value_usd_micros", trial.best.net() * 1e6, ">=", 1.0),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::work::{claim, first_look, horizon, measurable};
 use super::{finding, limits, measured_members, ways};
 use crate::checks::Judgement;
-use crate::checks::estimates::{Estimate, effect, look_rules, ppm_term, sizing_limits, take_look, term};
+use crate::checks::estimates::{Estimate, corrected, effect, look_rules, ppm_term, sizing_limits, take_look, term};
 use crate::evidence::pairs;
 use crate::evidence::speed::{Basis, Certainty, Spread, spreads};
 use crate::evidence::statistics::difference::p_diff;
@@ -216,5 +216,5 @@ fn effects(evidence: &PoolEvidence, spread: &Found<'_>, p: f64) -> (Vec<Effect>,
         probability: p,
     };
     let usd_per_day = saved(ratio.ratio) / 60.0 * evidence.tier.minute_usd * evidence.tasks_per_day();
-    (vec![effect(evidence, true, &minutes)], usd_per_day)
+    (vec![effect(evidence, true, &corrected(evidence, minutes))], usd_per_day)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{finding, ways};
 use crate::checks::Judgement;
 use crate::checks::estimates::{
-    Estimate, claim_rows, effect, look_rules, ppm_term, rows_said, sizing_limits, take_look, term,
+    Estimate, claim_rows, corrected, effect, look_rules, ppm_term, rows_said, sizing_limits, take_look, term,
 };
 use crate::evidence::cells::CostCell;
 use crate::evidence::statistics::claim::HORIZON_DAYS;
@@ -195,7 +195,7 @@ fn below_floor(
     ];
     let said = format!("P(success below {floor:.2}) {:.4} in class {class}", judged.p_below);
     let worth = evidence.tier.stake_usd * (floor - rate.mean()).max(0.0) * share * evidence.tasks_per_day();
-    let effects = vec![effect(evidence, true, &gain)];
+    let effects = vec![effect(evidence, true, &corrected(evidence, gain))];
     found.claim =
         Some(claim(evidence, settings, ("under-powered/1", judged.p_below, worth), &[member], effects, terms, said));
     measurable(evidence, &mut found);
@@ -324,7 +324,15 @@ fn over_claim(
     ];
     let said = format!("P(the loss falls) {:.4} in class {class}", judged.p_positive);
     let bar = ("over-powered/1", judged.p_positive, judged.saving_usd_per_day);
-    claim(evidence, settings, bar, &[strong, cheap], vec![effect(evidence, true, &loss)], terms, said)
+    claim(
+        evidence,
+        settings,
+        bar,
+        &[strong, cheap],
+        vec![effect(evidence, true, &corrected(evidence, loss))],
+        terms,
+        said,
+    )
 }
 
 /// Traffic that does not follow the weights, the member with the largest difference.

@@ -1,6 +1,6 @@
 //! How far the reviewer's own claims came true (methods §20).
 
-use super::normal::{Z_95, cdf};
+use super::normal::{Z_95, cdf, quantile};
 
 /// Changes that are looked back on.
 const LAST: usize = 20;
@@ -10,6 +10,40 @@ const SKILL_CHANGES: usize = 8;
 const BAR_CHANGES: usize = 12;
 /// Claims' worth of prior for slope and inflation.
 const PRIOR: f64 = 4.0;
+
+/// How the next claims are told, from how the last ones came true.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Correction {
+    /// Multiplies points.
+    pub slope: f64,
+    /// Widens intervals.
+    pub inflation: f64,
+}
+
+impl Default for Correction {
+    /// No history: claims stand as they are.
+    fn default() -> Self {
+        Self { slope: 1.0, inflation: 1.0 }
+    }
+}
+
+impl Correction {
+    /// Whether claims stand as they are.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A point with its 90 % bounds.
+    pub fn of_values(&self, (point, lo90, hi90): (f64, f64, f64)) -> (f64, f64, f64) {
+        let kept = self.slope * point;
+        (kept, kept - self.inflation * (point - lo90), kept + self.inflation * (hi90 - point))
+    }
+
+    /// The chance of its sign.
+    pub fn of_probability(&self, p: f64) -> f64 {
+        cdf(quantile(p) * self.slope / self.inflation)
+    }
+}
 
 /// One landed and measured change, in the unit of its claim.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,6 +89,11 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// How the next claims are told.
+    pub fn correction(&self) -> Correction {
+        Correction { slope: self.slope_used(), inflation: self.inflation }
+    }
+
     /// The slope that multiplies the next points: a modest reviewer is not rewarded with larger claims.
     pub fn slope_used(&self) -> f64 {
         self.slope.clamp(0.0, 1.0)

@@ -2,6 +2,8 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
+use super::beta::root;
+
 /// 95 % quantile: half of what a 90 % interval leaves out lies on either side.
 pub const Z_95: f64 = 1.644_853_626_951_472_7;
 /// 99.5 % quantile, for 99 % intervals.
@@ -33,6 +35,11 @@ pub fn chance_positive(mean: f64, sd: f64) -> f64 {
         std::cmp::Ordering::Less => 0.0,
         std::cmp::Ordering::Equal => 0.5,
     }
+}
+
+/// The z below which a share `p` of the standard normal lies, to 1e-12; beyond eight standard deviations it is cut.
+pub fn quantile(p: f64) -> f64 {
+    root(-8.0, 8.0, 1e-12, |z| cdf(z) - p)
 }
 
 /// E[max(0, X)] of a normal variable.

@@ -3,7 +3,7 @@
 use super::normal::Z_95;
 use super::prior::Tally;
 
-/// A pool before and after.
+/// A pool before and after, as successes and rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BeforeAfter {
     /// Before the landing.
@@ -12,7 +12,63 @@ pub struct BeforeAfter {
     pub post: Tally,
 }
 
-/// Difference in differences of a success rate, as fractions.
+/// The mean of some rows of one window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cell {
+    /// The mean.
+    pub mean: f64,
+    /// Variance of that mean.
+    pub variance: f64,
+    /// Rows behind it.
+    pub n: f64,
+}
+
+impl Cell {
+    /// A success rate; `None` without rows. The variance is that of `p̃ = (S+½)/(n+1)` over `n + 2` rows: an all-success cell
+    /// does not claim certainty.
+    pub fn of_rate(tally: Tally) -> Option<Self> {
+        let p = (tally.s + 0.5) / (tally.n + 1.0);
+        (tally.n > 0.0).then(|| Self { mean: tally.s / tally.n, variance: p * (1.0 - p) / (tally.n + 2.0), n: tally.n })
+    }
+
+    /// Several cells on a mix: shares and their cells; `None` of none. Shares need not sum to 1.
+    pub fn on_mix(cells: &[(f64, Self)]) -> Option<Self> {
+        let total: f64 = cells.iter().map(|(share, _)| share).sum();
+        (total > 0.0 && total.is_finite()).then(|| Self {
+            mean: cells.iter().map(|(share, cell)| share / total * cell.mean).sum(),
+            variance: cells.iter().map(|(share, cell)| (share / total).powi(2) * cell.variance).sum(),
+            n: cells.iter().map(|(_, cell)| cell.n).sum(),
+        })
+    }
+}
+
+/// One mean before and after.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// Before the landing.
+    pub pre: Cell,
+    /// After it.
+    pub post: Cell,
+}
+
+impl Change {
+    /// Post − pre.
+    pub fn difference(&self) -> f64 {
+        self.post.mean - self.pre.mean
+    }
+
+    /// Variance of that difference.
+    pub fn variance(&self) -> f64 {
+        self.pre.variance + self.post.variance
+    }
+
+    /// What it weighs among the controls.
+    fn weight(&self) -> f64 {
+        self.pre.n * self.post.n / (self.pre.n + self.post.n)
+    }
+}
+
+/// Difference in differences, in the unit of the cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Did {
     /// Post − pre of the treated pool; `None` without rows on a side.
@@ -32,38 +88,28 @@ impl Did {
     }
 }
 
-/// Post − pre; `None` without rows on a side.
-fn change(pool: &BeforeAfter) -> Option<f64> {
-    let rate = |tally: Tally| (tally.n > 0.0).then(|| tally.s / tally.n);
-    Some(rate(pool.post)? - rate(pool.pre)?)
-}
-
-/// Variance of a cell: an all-success cell does not claim certainty.
-fn variance(tally: Tally) -> f64 {
-    let p = (tally.s + 0.5) / (tally.n + 1.0);
-    p * (1.0 - p) / (tally.n + 2.0)
-}
-
-/// `[fn did]`: the treated pool against pools that were left alone.
+/// `[fn did]`: the treated pool against pools that were left alone; fractions.
 pub fn did(treated: &BeforeAfter, controls: &[BeforeAfter]) -> Did {
-    let naive = change(treated);
-    let weight = |pool: &BeforeAfter| {
-        let (pre, post) = (pool.pre.n, pool.post.n);
-        if pre > 0.0 && post > 0.0 { pre * post / (pre + post) } else { 0.0 }
-    };
-    let total: f64 = controls.iter().map(weight).sum();
+    let change = |pool: &BeforeAfter| Some(Change { pre: Cell::of_rate(pool.pre)?, post: Cell::of_rate(pool.post)? });
+    let controls: Vec<Change> = controls.iter().filter_map(change).collect();
+    did_of(change(treated).as_ref(), &controls)
+}
+
+/// The same of any means: money, minutes, rates on a mix.
+pub fn did_of(treated: Option<&Change>, controls: &[Change]) -> Did {
+    let naive = treated.map(Change::difference);
+    let total: f64 = controls.iter().map(Change::weight).sum();
     if !(total > 0.0 && total.is_finite()) {
         return Did { naive, control: None, did: None, se: None };
     }
-    let usable: Vec<_> = controls.iter().filter_map(|pool| Some((weight(pool) / total, change(pool)?, pool))).collect();
-    let control: f64 = usable.iter().map(|(share, change, _)| share * change).sum();
-    let both = |pool: &BeforeAfter| variance(pool.pre) + variance(pool.post);
-    let spread: f64 = usable.iter().map(|(share, _, pool)| share.powi(2) * both(pool)).sum();
+    let shares = || controls.iter().map(|pool| (pool.weight() / total, pool));
+    let control: f64 = shares().map(|(share, pool)| share * pool.difference()).sum();
+    let spread: f64 = shares().map(|(share, pool)| share.powi(2) * pool.variance()).sum();
     Did {
         naive,
         control: Some(control),
         did: naive.map(|naive| naive - control),
-        se: naive.map(|_| (both(treated) + spread).sqrt()),
+        se: treated.map(|treated| (treated.variance() + spread).sqrt()),
     }
 }
 
@@ -81,6 +127,16 @@ pub enum VerificationRule {
 }
 
 impl VerificationRule {
+    /// The name in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::DidStandard => "did_standard_1",
+            Self::PairedStandard => "paired_standard_1",
+            Self::BeforeAfter => "before_after_1",
+            Self::Structural => "structural_1",
+        }
+    }
+
     /// The rule of a name in a file.
     pub fn parse(name: &str) -> Option<Self> {
         Some(match name {

@@ -62,6 +62,7 @@ fn run(report: &Report) -> RunV1<'_> {
         proposals: report.proposals.iter().map(|one| proposal(one, report)).collect(),
         standings: report.other_standings().into_iter().map(standing).collect(),
         unmatched: unmatched.collect(),
+        calibration: super::calibration::twin(&report.calibration),
         remarks: report.remarks.iter().map(crate::verdict::Sentence::plain).chain(super::credit(report)).collect(),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::outputs::calibration::CalibrationV1;
 use crate::verdict::{Baseline, ChartPoint, ChartSpeed, Counts, Verdict};
 
 /// The whole run.
@@ -44,6 +45,8 @@ pub(super) struct RunV1<'a> {
     pub(super) unmatched: Vec<UnmatchedV1<'a>>,
     /// Remarks on the whole run.
     pub(super) remarks: Vec<String>,
+    /// The reviewer, measured.
+    pub(super) calibration: CalibrationV1<'a>,
 }
 
 /// One source.

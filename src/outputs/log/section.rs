@@ -110,13 +110,15 @@ impl Context<'_> {
     }
 }
 
-/// What a section says of the time since the run before.
+/// What a section says beside its report: of the time since the run before, and of issues.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Since<'a> {
     /// What the cadence has to say of runs that were due.
     pub cadence: &'a [String],
     /// What the run before said.
     pub before: Option<&'a RunFact>,
+    /// What became of issues, as Markdown lines.
+    pub issues: &'a [String],
 }
 
 /// The section of a run: anchor, heading, headline, sources, one open block per pool that moved, one row per pool that needs
@@ -148,6 +150,8 @@ fn draft(context: Context<'_>, since: Since<'_>) -> String {
         Blocks::Brief | Blocks::Rows => brief::proposals(context, &parts.concat()),
     });
     parts.extend(tables::standings(context));
+    parts.extend(tables::issues(context, since.issues));
+    parts.extend(tables::calibration(context));
     parts.extend(tables::unmatched(context));
     parts.extend(tables::rejects(context));
     parts.push(footer(context));

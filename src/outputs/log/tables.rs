@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::section::Context;
 use crate::history::RunFact;
+use crate::outputs::calibration;
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{self, NOTHING, counted, minute};
 use crate::verdict::{Baseline, PoolReport, Proposal, Report, Standing};
@@ -194,6 +195,33 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     let carried = (!names.is_empty()).then(|| format!("Unchanged: {}", first(context, names, "; ")));
     let parts: Vec<String> = table.into_iter().chain(carried).collect();
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
+}
+
+/// What became of issues; the lines are Markdown already.
+pub(super) fn issues(context: Context<'_>, lines: &[String]) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
+    (!lines.is_empty()).then(|| format!("### Issues\n\n{}", listed(context, lines)))
+}
+
+/// How the reviewer's own claims came true, and the landed changes that are being measured or whose measurement ended now. Where
+/// nothing moved and nothing was ever measured, a few words.
+pub(super) fn calibration(context: Context<'_>) -> Vec<String> {
+    let report = context.report;
+    let numbers = &report.calibration;
+    if is_still(report) && !numbers.has_history() {
+        return vec![format!("Calibration: n 0; new claims at {:.3}.", numbers.propose_bar)];
+    }
+    let bounds =
+        calibration::bounds_line(numbers).map_or_else(String::new, |said| format!(" Aligned verdicts: {said}."));
+    let mut parts = vec![format!("Calibration of our own claims: {}.{bounds}", calibration::line(numbers))];
+    let changes: Vec<_> = calibration::current(numbers).collect();
+    if !changes.is_empty() {
+        let rule = "|:--|:--|:--|--:|--:|--:|:--|:--|";
+        let table =
+            capped(context, &calibration::HEADS, rule, &changes, |change| calibration::cells(change, Place::Markdown));
+        parts.push(format!("### Landed changes, measured\n\n{table}"));
+    }
+    parts
 }
 
 /// What stewards decided, what landed and what ended, one line each.

@@ -1,6 +1,7 @@
 //! The page `index.html`: one self-contained file that needs neither network nor script. It shows what the log says, with
 //! pictures; every picture stands above the table of its numbers.
 
+mod calibration;
 mod charts;
 mod html;
 mod pool;
@@ -71,6 +72,7 @@ fn draft(context: Context<'_>) -> String {
     body.extend(ordered(report).into_iter().map(|(number, one)| pool::article(context, number, one)));
     body.extend(category_table(report));
     body.push(proposals::section(report));
+    body.push(calibration::section(report));
     body.push(sources(report));
     body.push("</main>".to_owned());
     body.push(footer(report));
@@ -100,7 +102,13 @@ fn header(report: &Report) -> String {
         let (new, updated, unchanged, absent) = (counts.new, counts.updated, counts.unchanged, counts.absent);
         format!("Since run {}: {new} new, {updated} updated, {unchanged} unchanged, {absent} absent.", esc(previous))
     });
-    let links = [("overview", "Overview"), ("pools", "Pools"), ("proposals", "Proposals"), ("sources", "Sources")];
+    let links = [
+        ("overview", "Overview"),
+        ("pools", "Pools"),
+        ("proposals", "Proposals"),
+        ("calibration", "Calibration"),
+        ("sources", "Sources"),
+    ];
     let links = links.map(|(id, name)| format!("<li><a href=\"#{id}\">{name}</a></li>")).concat();
     format!(
         "<a class=\"skip\" href=\"#main\">Skip to the overview</a>\n<header>\n<h1>Pool review</h1>\n<p>Run {} · {}. {moved}{due}</p>\n{}\

@@ -6,8 +6,8 @@ use anyhow::Result;
 use chrono::{DateTime, NaiveDate, Utc};
 
 use super::patch::ConfigState;
-use crate::history::{Decided, Decision, DecisionFact, Fact, Ledger, Life, ProposalFact, Unless, stand};
-use crate::outputs::{LEDGER, proposals, read_ledger};
+use crate::history::{Decided, Decision, DecisionFact, Fact, Ledger, Life, Past, ProposalFact, Unless, stand};
+use crate::outputs::{LEDGER, proposals};
 use crate::store::Store;
 
 /// Most characters of a reason (schema of the proposal).
@@ -163,8 +163,7 @@ pub fn record(
 }
 
 /// Writes where a proposal stands into its intact file; without one nothing is written.
-pub fn restand_file(store: &Store, fingerprint: &str) -> Result<Vec<String>> {
-    let past = read_ledger(store)?.0.present();
+pub fn restand_file(store: &Store, past: &Past, fingerprint: &str) -> Result<Vec<String>> {
     let known = past.proposals.get(fingerprint).zip(past.lives.get(fingerprint));
     let stored = proposals::stored(store, fingerprint).filter(|value| {
         let digest = crate::verdict::content_digest(value);

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::decide::{Request, decision_fact, record, restand_file};
 use super::patch::config_state;
-use crate::history::{Decision, DecisionFact, Ledger, Unless};
+use crate::history::{Decision, DecisionFact, Past, Unless};
 use crate::outputs::{proposals, read_ledger};
 use crate::store::{Store, look_into};
 
@@ -52,15 +52,25 @@ pub fn is_waiting(reports: &Path) -> Result<bool> {
 
 /// Takes every decision file in, in the order of names. What comes back are warnings.
 pub fn take_in(store: &Store, workspace: &Path, now: DateTime<Utc>) -> Result<Vec<String>> {
+    let mut names = store.names(proposals::FOLDER)?;
+    names.retain(|name| name.ends_with(ENDING));
     let mut warnings = Vec::new();
-    for name in store.names(proposals::FOLDER)?.iter().filter(|name| name.ends_with(ENDING)) {
+    if names.is_empty() {
+        return Ok(warnings);
+    }
+    let mut ledger = read_ledger(store)?.0;
+    let mut past = ledger.present();
+    for name in &names {
         let path = store.in_reports(&format!("{}/{name}", proposals::FOLDER));
-        let (ledger, _) = read_ledger(store)?;
-        match read(store, &path, name).and_then(|file| checked(&file, &ledger, workspace, now)) {
+        match read(store, &path, name).and_then(|file| checked(&file, &past, workspace, now)) {
             Ok(fact) => {
-                let (_, torn) = record(store, &ledger, now, &fact)?;
+                let (is_new, torn) = record(store, &ledger, now, &fact)?;
                 warnings.extend(torn);
-                warnings.extend(restand_file(store, &fact.fingerprint)?);
+                if is_new {
+                    ledger = read_ledger(store)?.0;
+                    past = ledger.present();
+                }
+                warnings.extend(restand_file(store, &past, &fact.fingerprint)?);
                 store.remove(&path)?;
             }
             Err(reason) => {
@@ -89,8 +99,7 @@ fn read(store: &Store, path: &Path, name: &str) -> Result<DecisionFile, String> 
 }
 
 /// The event of a file, or why it is refused.
-fn checked(file: &DecisionFile, ledger: &Ledger, workspace: &Path, now: DateTime<Utc>) -> Result<DecisionFact, String> {
-    let past = ledger.present();
+fn checked(file: &DecisionFile, past: &Past, workspace: &Path, now: DateTime<Utc>) -> Result<DecisionFact, String> {
     let known = past.proposals.get(&file.fingerprint).zip(past.lives.get(&file.fingerprint));
     let (fact, life) = known.ok_or("no proposal has this fingerprint")?;
     let request = Request {

@@ -7,7 +7,7 @@ use super::decide::stands;
 use super::patch::ConfigState;
 use crate::history::{Landing, Life, ruling};
 use crate::outputs::text::{self, Place};
-use crate::outputs::view::{counted, shortened};
+use crate::outputs::view::counted;
 
 /// The name of the shape.
 const SCHEMA: &str = "pool-review.proposals-list/1";
@@ -17,7 +17,7 @@ pub fn list(rows: &[(Card<'_>, ConfigState)], hidden: usize) -> String {
     let wide = |of: &dyn Fn(&Card<'_>) -> usize| rows.iter().map(|(card, _)| of(card)).max().unwrap_or(0);
     let (labels, words) = (wide(&|card| card.label().len()), wide(&|card| card.life.status.as_str().len()));
     let line = |(card, config): &(Card<'_>, ConfigState)| {
-        let short = card.fact.fingerprint.get(..13).unwrap_or(&card.fact.fingerprint);
+        let short = text::name(card.fact.fingerprint.get(..13).unwrap_or(&card.fact.fingerprint), Place::Terminal);
         let title = text::quote(&card.title(), Place::Terminal);
         let status = card.life.status.as_str();
         let remarks = remarks(card, *config);
@@ -33,13 +33,13 @@ fn remarks(card: &Card<'_>, config: ConfigState) -> String {
     let mut remarks = Vec::new();
     if card.life.status.is_open() {
         remarks.push(carried(card));
-        remarks.push(format!("lapses {}", card.fact.expires.get(..10).unwrap_or_default()));
+        remarks.push(format!("lapses {}", day(&card.fact.expires)));
     }
     if let Some(decided) = stands(card.life) {
         remarks.push(format!("by {}", text::name(&decided.fact.by, Place::Terminal)));
     }
     if let Some(until) = stands(card.life).and_then(|decided| decided.fact.until.as_deref()) {
-        remarks.push(format!("until {}", until.get(..10).unwrap_or_default()));
+        remarks.push(format!("until {}", day(until)));
     }
     if card.life.status.is_open() || card.life.status.is_suppressed() {
         remarks.extend(match config {
@@ -57,9 +57,14 @@ fn remarks(card: &Card<'_>, config: ConfigState) -> String {
     if remarks.is_empty() { String::new() } else { format!(" · {}", remarks.join(" · ")) }
 }
 
+/// The day of an instant.
+fn day(instant: &str) -> String {
+    text::name(instant.get(..10).unwrap_or(instant), Place::Terminal)
+}
+
 /// `carried 4 runs, since 20261120T120000Z`, or `new`.
 pub(super) fn carried(card: &Card<'_>) -> String {
-    let since = shortened(&card.life.opened, 20);
+    let since = text::name(&card.life.opened, Place::Terminal);
     match usize::try_from(card.carried()).unwrap_or(usize::MAX) {
         0 => format!("new in {since}"),
         runs => format!("carried {}, since {since}", counted(runs, "run", "runs")),

@@ -7,7 +7,6 @@ use super::decide::stands;
 use super::list::{carried, row};
 use super::patch::ConfigState;
 use crate::outputs::text::{self, Place};
-use crate::outputs::view::shortened;
 use crate::verdict::{Effect, Proposal};
 
 /// The name of the shape.
@@ -19,24 +18,18 @@ pub fn show(card: &Card<'_>, config: ConfigState) -> String {
     let name = |text: &str| text::name(text, Place::Terminal);
     let mut lines = vec![
         format!("{}  {}", card.label(), text::quote(&card.title(), Place::Terminal)),
-        format!("fingerprint  {}", fact.fingerprint),
-        format!(
-            "status       {} since {}, revision {}",
-            life.status.as_str(),
-            shortened(&life.since, 20),
-            fact.revision
-        ),
+        format!("fingerprint  {}", name(&fact.fingerprint)),
+        format!("status       {} since {}, revision {}", life.status.as_str(), name(&life.since), fact.revision),
     ];
     if life.status.is_open() {
         lines.push(format!("carried      {}", carried(card)));
-        lines.push(format!("lapses       {}", shortened(&fact.expires, 20)));
+        lines.push(format!("lapses       {}", name(&fact.expires)));
     }
     lines.push(format!("pool         {}   check {}   code {}", name(&fact.pool), name(&fact.check), name(&fact.code)));
     if let Some(decided) = &life.decision {
-        let until =
-            decided.fact.until.as_deref().map_or(String::new(), |until| format!(" until {}", shortened(until, 20)));
+        let until = decided.fact.until.as_deref().map_or(String::new(), |until| format!(" until {}", name(until)));
         let unless = decided.fact.unless.map_or(String::new(), |unless| format!(" unless {}", unless.as_str()));
-        let stands = if stands(life).is_some() { "" } else { " (stands no more)" };
+        let stands = if stands(life).is_some() || life.status.is_landed() { "" } else { " (stands no more)" };
         let (word, by) = (decided.fact.decision.as_str(), name(&decided.fact.by));
         let reason = text::quote(&decided.fact.reason, Place::Terminal);
         lines.push(format!(
@@ -45,11 +38,7 @@ pub fn show(card: &Card<'_>, config: ConfigState) -> String {
         ));
     }
     if let Some(landing) = &life.landing {
-        lines.push(format!(
-            "landing      revision {}, detected by run {}",
-            landing.revision,
-            shortened(&landing.run, 20)
-        ));
+        lines.push(format!("landing      revision {}, detected by run {}", landing.revision, name(&landing.run)));
     }
     if let Some(measured) = &life.verification {
         let realised = measured.fact.realised_point.map_or("nothing yet".to_owned(), |point| point.to_string());
@@ -81,6 +70,7 @@ fn words(config: ConfigState) -> &'static str {
 
 /// What its file adds.
 fn details(proposal: &Proposal) -> String {
+    let name = |text: &str| text::name(text, Place::Terminal);
     let effect = |effect: &Effect| {
         format!(
             "{} {} by {} {} (90 % interval {} to {})",
@@ -93,7 +83,7 @@ fn details(proposal: &Proposal) -> String {
         vec![format!("change       {human}"), format!("expected     {}", text::own(&claim, Place::Terminal))];
     lines.extend(proposal.conditions.iter().map(|condition| {
         let message = text::quote(&condition.message, Place::Terminal);
-        format!("condition    {} {}: {message}", condition.r#type, condition.status)
+        format!("condition    {} {}: {message}", name(&condition.r#type), name(&condition.status))
     }));
     let replaced = proposal.supersedes.iter();
     lines.extend(replaced.map(|old| format!("supersedes   {}", text::name(old, Place::Terminal))));
