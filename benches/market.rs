@@ -156,7 +156,7 @@ fn main() {
             Some(review(&gathered, &settings, &Past::default(), clock, &pool_review::history::ProposalFiles::NONE))
     });
     let reviewed = reviewed.unwrap();
-    let showing = best(|| drop(outputs::terminal::render(&reviewed.report, false)));
+    let showing = best(|| drop(outputs::terminal::render(&reviewed.report, outputs::terminal::Look::PLAIN)));
     let whole = gathering + judging + showing;
     println!(
         "gather {:.0} ms, judge {:.0} ms, terminal {:.0} ms",

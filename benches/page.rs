@@ -100,6 +100,7 @@ fn status(folder: &std::path::Path) {
     let around = Surroundings {
         clock: &clock,
         colour: false,
+        columns: pool_review::outputs::wrap::WIDTH,
         progress: &|_, _, _| {},
         variable: &|_| None,
         sleep: &|_| {},

@@ -77,7 +77,7 @@ fn demo(root: &Path, settings: &Settings, clock: Clock) {
         drop(black_box(review(&sources, settings, &past, clock, &pool_review::history::ProposalFiles::NONE)))
     });
     let showing = median(|| {
-        black_box(outputs::terminal::render(&reviewed.report, false));
+        black_box(outputs::terminal::render(&reviewed.report, outputs::terminal::Look::PLAIN));
         black_box(outputs::json::run_json(&reviewed.report));
     });
     line("demo: reading its bytes once", read, "the floor");

@@ -17,7 +17,7 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "DIR", default_value = ".")]
     pub workspace: PathBuf,
     /// Review instant instead of the clock, RFC 3339 (2026-11-29T12:00:00Z)
-    #[arg(long, global = true, value_name = "INSTANT")]
+    #[arg(long, global = true, value_name = "INSTANT", value_parser = instant)]
     pub now: Option<DateTime<Utc>>,
     /// How to print the answer
     #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
@@ -28,6 +28,11 @@ pub struct Cli {
     /// What to do
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+/// An instant of the command line.
+fn instant(text: &str) -> Result<DateTime<Utc>, &'static str> {
+    text.parse().map_err(|_| "write it like 2026-11-29T12:00:00Z")
 }
 
 /// How an answer is printed.
@@ -315,6 +320,22 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What to do about an error that the system gave.
+    pub fn advice(error: &anyhow::Error) -> Option<&'static str> {
+        use std::io::ErrorKind;
+        let cause = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>())?;
+        match cause.kind() {
+            ErrorKind::PermissionDenied => {
+                Some("give the user who runs this the right to it, or name another place in the settings")
+            }
+            ErrorKind::ReadOnlyFilesystem => Some("its file system is read-only; name another place in the settings"),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                Some("make room and run it again; no file is half-written, and the next run completes this one")
+            }
+            _ => None,
+        }
+    }
+
     /// The error and the code it exits with.
     pub fn parts(self) -> (anyhow::Error, ExitCode) {
         match self {

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use clap::error::ErrorKind;
-use pool_review::cli::{Cli, Verb};
-use pool_review::outputs::text;
+use pool_review::cli::{Cli, Failure, Verb};
+use pool_review::outputs::{text, wrap};
 use pool_review::run::{Answer, Host, Surroundings, Wake, run};
 
 fn main() -> ExitCode {
@@ -49,27 +49,35 @@ fn main() -> ExitCode {
     let around = Surroundings {
         clock: &chrono::Utc::now,
         colour,
+        columns: columns(),
         progress: &progress,
         variable: &|name| std::env::var_os(name)?.into_string().ok(),
         sleep: &std::thread::sleep,
-        doing: &doing,
+        doing: &|message| {
+            if is_drawn {
+                eprint!("\r\x1b[2K{}\r", one_line(message));
+            }
+        },
         host,
     };
     match run(&cli, &around) {
         Ok(answer) => print(&answer),
         Err(failure) => {
             let (error, code) = failure.parts();
-            eprintln!("error: {}", one_line(&format!("{error:#}")));
+            let advice = Failure::advice(&error).map_or(String::new(), |advice| format!("; {advice}"));
+            eprintln!("error: {}", one_line(&format!("{error:#}{advice}")));
             code.into()
         }
     }
 }
 
-/// Shows what is being done, where stderr is a terminal; the next line replaces it.
-fn doing(message: &str) {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K{}\r", one_line(message));
-    }
+/// Columns of stdout: what `COLUMNS` says, else what the terminal says, where stdout is one.
+fn columns() -> usize {
+    let is_terminal = std::io::stdout().is_terminal();
+    let said = std::env::var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
+    let seen = || termsize::get().map(|size| usize::from(size.cols));
+    let known = if is_terminal { said.or_else(seen) } else { None };
+    known.filter(|columns| *columns > 0).unwrap_or(wrap::WIDTH)
 }
 
 /// How long a signal may wait to be seen.
@@ -116,7 +124,10 @@ impl Signals {
     }
 }
 
-/// Draws how far a store has been read, once per percent; at the end the line is wiped.
+/// Parts of a full bar.
+const BAR: usize = 20;
+
+/// Draws how far a store has been read, as a bar, once per percent; at the end the line is wiped.
 fn draw(drawn: &AtomicU64, store: &str, done: u64, total: u64) {
     let percent = done.saturating_mul(100).checked_div(total).unwrap_or(100).min(100);
     if drawn.swap(percent, Ordering::Relaxed) == percent {
@@ -125,7 +136,9 @@ fn draw(drawn: &AtomicU64, store: &str, done: u64, total: u64) {
     if percent == 100 {
         eprint!("\r\x1b[2K");
     } else {
-        eprint!("\r\x1b[2Kreading {} {percent} %", one_line(store));
+        let full = usize::try_from(percent).unwrap_or(100) * BAR / 100;
+        let (full, rest) = ("#".repeat(full), "-".repeat(BAR - full));
+        eprint!("\r\x1b[2Kreading {} [{full}{rest}] {percent} %\r", one_line(store));
     }
 }
 

@@ -14,11 +14,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::json;
 
 use crate::checks::CHECKS;
 use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
 use crate::fetch;
 use crate::history::{Cadence, MarketMemory, ProposalFiles, Rhythm};
+use crate::outputs::terminal::Look;
+use crate::outputs::verbs::document;
 use crate::outputs::{self, Delivery};
 use crate::review::gather::{Canonical, Gathered, canonical, gather};
 use crate::review::names::names;
@@ -44,11 +47,13 @@ pub struct Surroundings<'a> {
     pub clock: &'a dyn Fn() -> DateTime<Utc>,
     /// Whether stdout takes colour.
     pub colour: bool,
+    /// Columns of a line on stdout.
+    pub columns: usize,
     /// A variable of the environment: keys and proxies, by name.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// Waits.
     pub sleep: &'a dyn Fn(std::time::Duration),
-    /// Shows what is being done; says nothing where stderr is no terminal.
+    /// Shows what is being done until the next message; an empty one takes it away. Says nothing where stderr is no terminal.
     pub doing: &'a dyn Fn(&str),
     /// The machine around it.
     pub host: Host<'a>,
@@ -87,32 +92,54 @@ pub enum Wake {
 /// How far the clock may lie behind the last run before a run refuses to start.
 const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
 
-/// Runs a verb.
+/// Runs a verb. `--quiet` leaves warnings and errors only.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
+    let mut answer = carry_out(cli, around)?;
+    if cli.quiet {
+        answer.text.clear();
+    }
+    Ok(answer)
+}
+
+/// Runs a verb and comes back with all it has to say.
+fn carry_out(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     match &cli.verb {
-        Verb::Review(_) | Verb::Explain(_) | Verb::Doctor(_) if cli.format == Format::Csv => {
+        verb if cli.format == Format::Csv && !matches!(verb, Verb::Sessions(_)) => {
             Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; other verbs print human or json")))
         }
         Verb::Review(args) => run_review(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
         Verb::Proposals { verb } => proposals::run(cli, verb, around),
-        Verb::StewardKit => Ok(answer(outputs::steward::KIT.to_owned())),
+        Verb::StewardKit => Ok(shell::steward_kit(cli)),
         Verb::Status(args) => status::run(cli, args, around),
-        Verb::Diff { before, after, file } => diff::run(cli, file, before, after),
+        Verb::Diff { before, after, file } => diff::run(cli, file, (before, after), around.columns),
         Verb::Init(args) => init::run(cli, args, around),
         Verb::Schedule { target, file } => units::run(cli, file, *target, around),
-        Verb::Completions { shell } => Ok(shell::completions(*shell)),
-        Verb::Man => shell::man(),
+        Verb::Completions { shell } => Ok(shell::completions(cli, *shell)),
+        Verb::Man => shell::man(cli),
         Verb::Sessions(args) => sessions::run(cli, args, around),
         Verb::Explain(args) => explain(cli, args, around),
         Verb::Doctor(args) => doctor(cli, args, around),
     }
 }
 
+/// The settings of an instruction file; where there is none the error says how to come by one.
+fn settings(cli: &Cli, path: &Path) -> Result<Settings, Failure> {
+    if !cli.workspace.join(path).exists() {
+        let (path, folder) = (path.display(), cli.workspace.display());
+        let error = anyhow!(
+            "{path}: no such file in the workspace {folder}; `pool-review init` writes one from what is on this machine, \
+             --instructions names another, --workspace names another folder"
+        );
+        return Err(Failure::Unusable(error));
+    }
+    Settings::load(&cli.workspace, path).map_err(Failure::Unusable)
+}
+
 /// Brings bodies into the data folder. A source that fails is a warning; only when every one fails has the run failed.
 fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &args.instructions)?;
     let jobs = fetch::plan(&settings, &args.sources);
     if jobs.is_empty() {
         let named = if args.sources.is_empty() { "no source" } else { "none of the named sources" };
@@ -125,18 +152,18 @@ fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<A
         progress: around.doing,
     };
     let done = fetch::run(&cli.workspace, &settings, &jobs, (args.force, args.accept_fewer), &outside);
+    (around.doing)("");
     let failed = done.iter().filter(|fetched| fetched.is_failed());
     let warnings: Vec<String> = failed.map(fetch::Fetched::line).collect();
     let code = if warnings.len() == done.len() { ExitCode::Failed } else { ExitCode::Finished };
-    let text = match (cli.quiet, cli.format) {
-        (true, _) | (false, Format::Csv) => String::new(),
-        (false, Format::Human) => {
+    let text = match cli.format {
+        Format::Human | Format::Csv => {
             let fine = done.iter().filter(|fetched| !fetched.is_failed());
             fine.map(|fetched| outputs::text::own(&fetched.line(), outputs::text::Place::Terminal) + "\n").collect()
         }
-        (false, Format::Json) => {
+        Format::Json => {
             let rows: Vec<_> = done.iter().map(fetch::Fetched::json).collect();
-            format!("{}\n", serde_json::Value::Array(rows))
+            document("fetch", json!({ "sources": rows }))
         }
     };
     Ok(Answer { text, warnings, code })
@@ -146,11 +173,13 @@ fn run_fetch(cli: &Cli, args: &FetchArgs, around: &Surroundings<'_>) -> Result<A
 fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let topic = args.topic.as_str();
     if let Some(check) = CHECKS.iter().find(|check| check.id.as_str() == topic) {
-        return Ok(answer(check.page.to_owned()));
+        let fields = || json!({ "kind": "check", "id": topic, "page": check.page });
+        let is_json = cli.format == Format::Json;
+        return Ok(answer(if is_json { document("explain", fields()) } else { check.page.to_owned() }));
     }
     let pages: Vec<(&str, &str)> = CHECKS.iter().map(|check| (check.id.as_str(), check.page)).collect();
-    if let Some(text) = outputs::inspect::code(topic, &pages) {
-        return Ok(answer(text));
+    if let Some(view) = outputs::inspect::code(topic, &pages) {
+        return Ok(answer(if cli.format == Format::Json { view.json() } else { view.human() }));
     }
     let no_page = |failure| match failure {
         Failure::Unusable(error) => Failure::Unusable(error.context(format!("no check or code is called {topic:?}"))),
@@ -162,7 +191,7 @@ fn explain(cli: &Cli, args: &ExplainArgs, around: &Surroundings<'_>) -> Result<A
         Ok(view) => Ok(answer(outputs::inspect::pool(&view))),
         Err(pools) => {
             let checks = pages.iter().map(|(id, _)| *id).collect::<Vec<_>>().join(", ");
-            let pools = pools.join(", ");
+            let pools = if pools.is_empty() { "none".to_owned() } else { pools.join(", ") };
             let error = anyhow!("nothing is called {topic:?}; checks: {checks}; pools: {pools}");
             Err(Failure::Unusable(error))
         }
@@ -191,7 +220,7 @@ fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Ans
 
 /// Reads everything as a review does, and writes nothing.
 fn look(cli: &Cli, path: &Path, around: &Surroundings<'_>) -> Result<(Settings, Clock, Gathered), Failure> {
-    let settings = Settings::load(&cli.workspace, path).map_err(Failure::Unusable)?;
+    let settings = settings(cli, path)?;
     let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
     let is_frozen = cli.now.is_none() && settings.frozen_now.is_some();
     let clock = Clock { now, is_frozen, next_due: None };
@@ -207,7 +236,7 @@ fn answer(text: String) -> Answer {
 
 /// One audit. Settings and canonical config are read first: while they are unusable nothing is written.
 fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &args.instructions)?;
     let schedule = schedule(&settings).map_err(Failure::Unusable)?;
     filing::check(&settings, args.file_issues).map_err(Failure::Unusable)?;
     let started = (around.clock)();
@@ -237,6 +266,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
         Vec::new()
     };
     let outcome = audit(&Audit { cli, args, settings: &settings, store: &store, around }, config, clock, &said);
+    (around.doing)("");
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
@@ -298,6 +328,7 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let Audit { cli, args, settings, store, around } = *audit;
     let (file, warning) = outputs::read_market(store)?;
     let remembered = file.before(&clock.run_id()).clone();
+    (around.doing)("reading pools, market and evidence");
     let known = if args.accept_fewer { remembered.without_measure() } else { remembered.clone() };
     let mut gathered = gather(&cli.workspace, settings, config, &known, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
@@ -308,6 +339,7 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let untouched = |fingerprint: &str| files.untouched(store, fingerprint);
     let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
+    (around.doing)("judging pools");
     let reviewed = review(&gathered, settings, &past, clock, &on_disk);
     let runs = opened.ledger.runs();
     let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| (*fact).clone());
@@ -319,6 +351,7 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     let desk = filing::desk(settings, &reviewed, &past, &opened.ledger);
     let desk = desk.map(|desk| desk.filing(github.as_ref().map(|github| filing::filing(github, around))));
     let delivery = delivery(&reviewed, settings, since, desk.as_ref());
+    (around.doing)("writing reports");
     let outputs::Delivered { mut warnings, filed, section } =
         outputs::deliver_on(delivery, &mut opened, &files, store)?;
     warnings.extend(outputs::remember(delivery, &opened, store, &cache));
@@ -331,13 +364,13 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     }
     outputs::sessions::keep(store, &days)?;
     warnings.extend(lost);
-    let text = match (cli.quiet, cli.format) {
-        (true, _) | (false, Format::Csv) => String::new(),
-        (false, Format::Json) => outputs::json::run_json(&reviewed.report),
-        (false, Format::Human) => {
+    let text = match cli.format {
+        Format::Json => outputs::json::run_json(&reviewed.report),
+        Format::Human | Format::Csv => {
             let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));
             let issues = desk.as_ref().map(|desk| outputs::issues::lines(desk, filed.as_ref())).unwrap_or_default();
-            outputs::terminal::render_with(&reviewed.report, around.colour, &issues) + &annotations.unwrap_or_default()
+            let look = Look { colour: around.colour, columns: around.columns, reports: delivery.reports };
+            outputs::terminal::render_with(&reviewed.report, look, &issues) + &annotations.unwrap_or_default()
         }
     };
     let code = if failure.is_some() { ExitCode::Failed } else { exit_code(&reviewed, args) };

@@ -144,6 +144,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sha2", &["sources", "vocabulary"]),
     ("signal_hook", &["main"]),
     ("similar", &["change"]),
+    ("termsize", &["main"]),
     ("tokio", &["github"]),
     ("ureq", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
@@ -307,27 +308,12 @@ fn every_module_says_what_it_holds() {
 
 #[test]
 fn the_schemas_are_schemas() {
-    let mut seen = 0;
-    for path in [
-        "calibration.v1.json",
-        "decision.v1.json",
-        "diff.v1.json",
-        "ledger.v1.json",
-        "plan.v1.json",
-        "proposal.v1.json",
-        "proposals-decided.v1.json",
-        "proposals-list.v1.json",
-        "proposals-patch.v1.json",
-        "proposals-show.v1.json",
-        "run.v1.json",
-        "status.v1.json",
-    ]
-    .map(|name| root().join("instructions/schemas").join(name))
-    {
+    let folder = root().join("instructions/schemas");
+    let names = names(&folder, ".json");
+    for path in names.iter().map(|name| folder.join(format!("{name}.json"))) {
         let schema: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert!(jsonschema::meta::is_valid(&schema), "{}", path.display());
         assert!(!jsonschema::is_valid(&schema, &Value::Null), "{} takes anything", path.display());
-        seen += 1;
     }
-    assert_eq!(names(&root().join("instructions/schemas"), ".json").len(), seen, "every schema is checked");
+    assert!(names.len() > 10, "the folder was read");
 }

@@ -107,7 +107,10 @@ fn a_config_of_50_mb_is_read_and_one_above_the_limit_is_refused() {
     write(&folder.join("opencode.jsonc"), text.as_bytes());
     let ran = pool_review(&folder, &["review"]);
     assert_eq!(ran.status.code(), Some(2));
-    assert_eq!(String::from_utf8(ran.stderr).unwrap(), "error: opencode.jsonc: larger than 64 MiB\n");
+    assert_eq!(
+        String::from_utf8(ran.stderr).unwrap(),
+        "error: opencode.jsonc: larger than 64 MiB, the most that is read; is it the right file?\n"
+    );
     #[expect(clippy::disallowed_methods, reason = "64 MiB of a scratch folder")]
     std::fs::remove_file(folder.join("opencode.jsonc")).unwrap();
 }

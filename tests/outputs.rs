@@ -8,6 +8,7 @@ use std::path::Path;
 
 use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, Options, parse_document};
+use pool_review::outputs::terminal::Look;
 use pool_review::outputs::text::{Place, marker, name, own, quote};
 use pool_review::outputs::{self, issues, json, log, proposals, terminal};
 use pool_review::store::Store;
@@ -240,7 +241,7 @@ fn hostile_names_leave_every_heading_table_row_and_cell_where_it_was() {
         let mut expected = plain.clone();
         expected[9].1 += 2; // the owner and the reason are two code spans more
         assert_eq!(shape(&section), expected, "{hostile:?}");
-        assert!(!terminal::render(&report, false).contains(['\u{1b}', '\u{202e}', '\u{7}', '\r']), "{hostile:?}");
+        assert!(!terminal::render(&report, Look::PLAIN).contains(['\u{1b}', '\u{202e}', '\u{7}', '\r']), "{hostile:?}");
     }
 }
 
@@ -273,7 +274,7 @@ fn credit_and_frozen_clock_are_said_exactly_when_they_hold() {
     let said = log::render_section(&report, "reports", log::Since::default());
     let credit = "Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v`4.1`)";
     assert!(said.contains(credit) && said.contains("**Frozen clock.**"));
-    assert!(terminal::render(&report, false).contains("FROZEN CLOCK"));
+    assert!(terminal::render(&report, Look::PLAIN).contains("FROZEN CLOCK"));
 }
 
 /// The text of a node and everything below it.
@@ -545,18 +546,20 @@ fn the_terminal_reads_like_this() {
     report.pools[1].verdict = Verdict::InsufficientEvidence;
     let expected = "\
 pool-review run 20261129T120000Z (2026-11-29 12:00Z)
+all of it: reports/index.html in a browser, reports/README.md as text
 
-specialist     misaligned             latest-model   retirement_due  acme/old@default#seat: retire member  days to the end 12.0 d  (limit >= 30.0 d)  [R1 pcr1-fb778628]
+specialist     misaligned             latest-model   retirement_due  acme/old@default#seat: retire member  days to the end 12.0 d  (limit >= 30.0 d)
+                                                     [R1 pcr1-fb778628]
 workhorse      blocked                best-per-pool  the market is 90.0 h old, at most 48.0 h
 pools          insufficient_evidence  summit
 by their pool  misaligned             deep
 
 4 pools: 1 blocked, 1 misaligned, 1 insufficient_evidence, 1 aligned. 2 categories: 1 misaligned, 1 aligned
-first run in this ledger; 1 open proposal in the reports folder; 1 name not matched
+first run in this ledger; 1 open proposal; 1 name not matched
 latest-model 1 misaligned, best-per-pool 1 blocked, right-sizing ok, structure ok
 ";
-    assert_eq!(terminal::render(&report, false), expected);
-    let painted = terminal::render(&report, true);
+    assert_eq!(terminal::render(&report, Look::PLAIN), expected);
+    let painted = terminal::render(&report, Look { colour: true, ..Look::PLAIN });
     assert!(painted.contains("\u{1b}[31mmisaligned"));
     let bare =
         ["31", "32", "33", "36", "0"].iter().fold(painted, |text, code| text.replace(&format!("\u{1b}[{code}m"), ""));
@@ -568,7 +571,7 @@ fn twelve_pools_that_need_someone_and_nine_categories_fit_a_screen() {
     let words = [Verdict::Misaligned, Verdict::Watch, Verdict::Blocked];
     let mut report = large(12);
     report.pools.extend((0..9).map(|i| category(&format!("kind-{i}"), "pool-1", words[i % 3])));
-    let text = terminal::render(&report, false);
+    let text = terminal::render(&report, Look::PLAIN);
     assert!(text.lines().count() <= 36, "{} lines", text.lines().count());
     assert!(text.lines().last().expect("a line").starts_with("latest-model 12 misaligned"));
 }

@@ -156,7 +156,7 @@ impl Run<'_> {
         }
         let (count, body) = (rows.len() as u64, write_csv(&rows, now).into_bytes());
         let answer = Answer { body, ..Answer::default() };
-        keep::write(path, &answer.body, &Sidecar::of(&answer, now, count, Some(count)))?;
+        keep::write(path, &answer.body, &Sidecar::of(&answer, now, count, (count, false)))?;
         Ok(Outcome::Fetched { rows: count, bytes: answer.body.len(), notes })
     }
 
@@ -215,20 +215,27 @@ impl Fetched {
         }
     }
 
-    /// As JSON.
+    /// As JSON; what does not apply is null.
     pub fn json(&self) -> Value {
-        let (state, detail) = match &self.outcome {
-            Outcome::Fetched { rows, bytes, notes } if notes.is_empty() => {
-                ("fetched", json!({ "rows": rows, "bytes": bytes }))
-            }
+        let mut fields = json!({ "source": self.source, "target": self.target, "rows": null, "bytes": null,
+            "notes": [], "age_hours": null, "reason": null, "kept_body_of": null });
+        fields["state"] = match &self.outcome {
             Outcome::Fetched { rows, bytes, notes } => {
-                ("fetched", json!({ "rows": rows, "bytes": bytes, "notes": notes }))
+                (fields["rows"], fields["bytes"], fields["notes"]) = (json!(rows), json!(bytes), json!(notes));
+                "fetched"
             }
-            Outcome::Unchanged => ("unchanged", json!({})),
-            Outcome::Fresh { hours } => ("fresh", json!({ "hours": hours })),
-            Outcome::Failed { reason, left } => ("failed", json!({ "reason": reason, "left": left })),
-        };
-        json!({ "source": self.source, "target": self.target, "state": state, "detail": detail })
+            Outcome::Unchanged => "unchanged",
+            Outcome::Fresh { hours } => {
+                fields["age_hours"] = json!(hours);
+                "fresh"
+            }
+            Outcome::Failed { reason, left } => {
+                (fields["reason"], fields["kept_body_of"]) = (json!(reason), json!(left));
+                "failed"
+            }
+        }
+        .into();
+        fields
     }
 
     /// Whether it failed.

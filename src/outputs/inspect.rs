@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::json;
 use super::text::{self, Place as Shown};
+use super::verbs::document;
 use crate::verdict::{DoctorView, LayerView, MemberView, PoolView, RotationView};
 use crate::vocabulary::{Place, SourceNote, SourceState};
 
@@ -21,15 +23,45 @@ fn at(place: &Place) -> String {
     show(&place.to_string())
 }
 
+/// What a code means, as the page of its check says it.
+#[derive(Debug)]
+pub struct CodeView<'a> {
+    /// The code.
+    code: &'a str,
+    /// The check that says it.
+    check: &'a str,
+    /// Verdict, meaning, what to do.
+    cells: Vec<&'a str>,
+}
+
 /// What a code means: the line of the check's page that has it; `None` when no page does.
-pub fn code(code: &str, pages: &[(&str, &str)]) -> Option<String> {
+pub fn code<'a>(code: &'a str, pages: &[(&'a str, &'a str)]) -> Option<CodeView<'a>> {
     let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let start = format!("| `{code}` |");
-    let line = |page: &str| page.lines().find(|line| line.starts_with(&start)).map(str::to_owned);
-    let (check, line) = pages.iter().find_map(|(check, page)| Some((check, line(page)?))).filter(|_| is_code)?;
+    let line = |page: &'a str| page.lines().find(|line| line.starts_with(&start));
+    let (check, line) = pages.iter().find_map(|(check, page)| Some((*check, line(page)?))).filter(|_| is_code)?;
     let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-    let rest = cells.get(1..).unwrap_or_default().join("\n  ");
-    Some(format!("{code} (check {check})\n  {rest}\nMore: pool-review explain {check}\n"))
+    Some(CodeView { code, check, cells: cells.get(1..).unwrap_or_default().to_vec() })
+}
+
+impl CodeView<'_> {
+    /// For people.
+    pub fn human(&self) -> String {
+        let Self { code, check, cells } = self;
+        format!("{code} (check {check})\n  {}\nMore: pool-review explain {check}\n", cells.join("\n  "))
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let cell = |at: usize| self.cells.get(at);
+        document(
+            "explain",
+            json!({
+                "kind": "code", "id": self.code, "check": self.check, "verdict": cell(0), "meaning": cell(1),
+                "what_to_do": cell(2),
+            }),
+        )
+    }
 }
 
 /// A pool as resolved.
@@ -133,12 +165,7 @@ pub fn pool_json(view: &PoolView) -> String {
             })
         })
         .collect();
-    let rotation = view
-        .rotation
-        .as_ref()
-        .map(|rotation| json!({ "members": rotation.members, "block": rotation.block, "smooth": rotation.smooth }));
-    pretty(&json!({
-        "schema": "pool-review.pool/1",
+    let fields = json!({
         "id": view.id, "format": view.format, "place": view.place.to_string(), "tier": view.tier.0, "owner": view.owner,
         "selection": view.selection, "lead": view.lead, "no_ring": view.no_ring, "members": members,
         "dropped": view.dropped.iter().map(|(target, reason, place)| {
@@ -154,15 +181,26 @@ pub fn pool_json(view: &PoolView) -> String {
         "consumers": view.consumers.iter().map(|(name, place)| {
             json!({"name": name, "place": place.as_ref().map(ToString::to_string)})
         }).collect::<Vec<_>>(),
-        "offers_variants": view.offers_variants, "rotation": rotation,
+        "offers_variants": view.offers_variants, "rotation": view.rotation.as_ref().map(rotation_json),
         "subtree_digest": view.digests.as_ref().map(|digests| &digests.0),
         "policy_digest": view.digests.as_ref().map(|digests| &digests.1),
-    }))
+    });
+    document("pool", fields)
 }
 
-/// A document with its last line end.
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).expect("text and finite numbers only") + "\n"
+/// A rotation as JSON.
+fn rotation_json(rotation: &RotationView) -> Value {
+    let errors = rotation.errors.iter().map(|(jobs, block, smooth, starved)| {
+        json!({ "jobs": jobs, "block_error": block, "smooth_error": smooth, "block_gives_nothing_to": starved })
+    });
+    let skipped = rotation.skipped.iter().map(|(down, shares)| {
+        let shares = shares.iter().map(|(target, share)| json!({ "target": target, "share": share }));
+        json!({ "down": down, "shares": shares.collect::<Vec<_>>() })
+    });
+    json!({
+        "members": rotation.members, "block": rotation.block, "smooth": rotation.smooth,
+        "errors": errors.collect::<Vec<_>>(), "skipped": skipped.collect::<Vec<_>>(),
+    })
 }
 
 /// What was found.
@@ -239,28 +277,11 @@ pub fn doctor_json(view: &DoctorView) -> String {
             })
         })
         .collect();
-    let sources: Vec<Value> = view
-        .sources
-        .iter()
-        .map(|note| {
-            let state = match &note.state {
-                SourceState::Fresh => "fresh",
-                SourceState::Stale => "stale",
-                SourceState::NotConfigured => "not_configured",
-                SourceState::Failed(_) => "failed",
-            };
-            json!({
-                "source": note.source.as_str(), "state": state, "as_of": note.as_of, "rows": note.rows, "used": note.used,
-                "rejected": note.rejected, "remarks": note.remarks,
-            })
-        })
-        .collect();
+    let sources: Vec<Value> = view.sources.iter().map(|note| json::source_json(note, view.now)).collect();
     let unmatched: Vec<Value> = view
         .unmatched
         .iter()
         .map(|(source, name, near)| json!({ "source": source, "name": name, "suggestion": near }))
         .collect();
-    pretty(&json!({
-        "schema": "pool-review.doctor/1", "now": view.now, "layers": layers, "sources": sources, "unmatched": unmatched,
-    }))
+    document("doctor", json!({ "now": view.now, "layers": layers, "sources": sources, "unmatched": unmatched }))
 }

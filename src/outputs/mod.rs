@@ -19,7 +19,9 @@ pub mod status;
 pub mod steward;
 pub mod terminal;
 pub mod text;
+pub mod verbs;
 mod view;
+pub mod wrap;
 
 use std::collections::BTreeSet;
 

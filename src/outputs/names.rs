@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::text::{Place, name};
+use super::verbs::document;
 use crate::verdict::NameRow;
 
 /// The table: source, name, model, effort, by what; then how many stayed unmatched and how to match one.
@@ -37,5 +38,5 @@ pub fn names_json(rows: &[NameRow]) -> String {
                 "suggestion": row.suggestion })
         })
         .collect();
-    format!("{}\n", serde_json::Value::Array(rows))
+    document("names", json!({ "names": rows }))
 }

@@ -9,6 +9,7 @@ use chrono::{DateTime, Datelike as _, Utc};
 use serde_json::{Map, Value, json};
 
 use super::text::{Place, name, own};
+use super::verbs::document;
 use crate::rollup::{COLUMNS, Column, Line, MIN_TIMED, Rate, RollupRow, View, read_csv, write_csv};
 use crate::store::{Store, files_in};
 
@@ -70,13 +71,8 @@ pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
         Value::Object(object)
     };
     let ways: BTreeMap<&str, u64> = ways.iter().copied().collect();
-    let document = json!({
-        "format_version": 1,
-        "rows": view.lines.iter().map(line).collect::<Vec<_>>(),
-        "pools_found_by": ways,
-        "remarks": remarks,
-    });
-    format!("{document:#}\n")
+    let rows: Vec<Value> = view.lines.iter().map(line).collect();
+    document("sessions", json!({ "rows": rows, "pools_found_by": ways, "remarks": remarks }))
 }
 
 /// The view as CSV. An empty cell is unknown.
@@ -195,11 +191,11 @@ fn aligned(table: &[Vec<String>], names: usize) -> String {
     text
 }
 
-/// Writes a rollup as Parquet; returns the line that says where.
+/// Writes a rollup as Parquet; returns where.
 pub fn write_rollup(store: &Store, bytes: &[u8]) -> Result<String> {
     let path = store.in_reports(ROLLUP);
     store.replace(&path, bytes)?;
-    Ok(format!("{}\n", store.shown(&path)))
+    Ok(store.shown(&path))
 }
 
 /// The days kept from earlier runs, and what is wrong with their files.

@@ -1,4 +1,5 @@
 //! What a person reads at the end of a run: one block per pool that needs someone, the tally, one status per check last.
+//! Lines fit the terminal's width; what does not fit stands on further lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +7,15 @@ use super::text::{self, Place};
 use super::view::{
     categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, standing, tally,
 };
+use super::wrap;
 use crate::verdict::{CheckReport, Finding, PoolReport, Report, Subject, Verdict};
+use crate::vocabulary::{SourceNote, SourceState};
 
-/// Longest sentence in a line.
-const MOST_WORDS: usize = 150;
+/// Longest sentence.
+const MOST_WORDS: usize = 240;
+
+/// Columns of the verdict and of the gaps around it.
+const VERDICT: usize = 25;
 
 /// Most proposals that landed, ended or were decided.
 const MOST_TOLD: usize = 10;
@@ -17,25 +23,40 @@ const MOST_TOLD: usize = 10;
 /// Width of the column of names.
 const MOST_NAME: usize = 28;
 
+/// How a summary looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// Whether escape codes are wanted.
+    pub colour: bool,
+    /// Columns of a line.
+    pub columns: usize,
+    /// The reports folder as configured.
+    pub reports: &'a str,
+}
+
+impl Look<'_> {
+    /// For a pipe.
+    pub const PLAIN: Self = Self { colour: false, columns: wrap::WIDTH, reports: "reports" };
+}
+
 /// The summary of a run. Colour adds nothing that the words do not say.
-pub fn render(report: &Report, colour: bool) -> String {
-    render_with(report, colour, &[])
+pub fn render(report: &Report, look: Look<'_>) -> String {
+    render_with(report, look, &[])
 }
 
 /// The same with what was done about issues, before the tally.
-pub fn render_with(report: &Report, colour: bool, issues: &[String]) -> String {
-    let paint = Paint { colour, width: name_width(report) };
+pub fn render_with(report: &Report, look: Look<'_>, issues: &[String]) -> String {
+    let columns = look.columns;
+    let paint = Paint { colour: look.colour, width: name_width(report), columns };
     let mut lines = vec![title(report)];
-    lines.extend(frozen(report));
+    let reports = show(look.reports.trim_end_matches('/'));
+    let written = format!("all of it: {reports}/index.html in a browser, {reports}/README.md as text");
+    lines.extend(frozen(report).into_iter().chain([written]).flat_map(|line| wrap::line(&line, columns)));
     lines.push(String::new());
-    for pool in pools(report).filter(|pool| needs_someone(pool)) {
-        lines.extend(block(report, pool, paint));
-    }
+    lines.extend(blocks(report, paint));
     lines.extend(grouped(pools(report), "pools", Verdict::InsufficientEvidence, paint));
-    for category in categories(report).filter(|category| own_finding(category).is_some()) {
-        lines.extend(own_block(category, paint));
-    }
-    lines.extend(categories(report).filter(|category| is_unread(category)).filter_map(|all| unread_line(all, paint)));
+    lines.extend(categories(report).flat_map(|category| own_block(category, paint)));
+    lines.extend(categories(report).filter(|category| is_unread(category)).flat_map(|all| unread_lines(all, paint)));
     let by_pool = |category: &&PoolReport| own_finding(category).is_none() && !is_unread(category);
     for verdict in Verdict::WORST_FIRST.into_iter().filter(|verdict| *verdict != Verdict::Aligned) {
         lines.extend(grouped(categories(report).filter(by_pool), "by their pool", verdict, paint));
@@ -43,14 +64,13 @@ pub fn render_with(report: &Report, colour: bool, issues: &[String]) -> String {
     if lines.last().is_some_and(|line| !line.is_empty()) {
         lines.push(String::new());
     }
-    lines.extend(standings(report));
+    lines.extend(standings(report).into_iter().flat_map(|line| wrap::line(&line, columns)));
     if !issues.is_empty() {
-        lines.extend(issues.iter().cloned());
+        lines.extend(issues.iter().flat_map(|line| wrap::line(line, columns)));
         lines.push(String::new());
     }
-    lines.extend(super::credit(report));
-    lines.extend(tallies(report));
-    lines.push(checks(report));
+    let last = remedies(report).into_iter().chain(super::credit(report)).chain(tallies(report)).chain([checks(report)]);
+    lines.extend(last.flat_map(|line| wrap::line(&line, columns)));
     lines.join("\n") + "\n"
 }
 
@@ -61,6 +81,8 @@ struct Paint {
     colour: bool,
     /// Width of the column of names.
     width: usize,
+    /// Columns of a line.
+    columns: usize,
 }
 
 impl Paint {
@@ -79,6 +101,24 @@ impl Paint {
     /// A name, padded.
     fn name(self, name: &str) -> String {
         format!("{:<width$}", shortened(name, self.width), width = self.width)
+    }
+
+    /// A name, its verdict and what there is to say, each behind a label, in lines that fit.
+    fn lines(self, name: &str, verdict: Verdict, said: &[(String, String)]) -> Vec<String> {
+        let start = self.width + VERDICT;
+        let indent = " ".repeat(start);
+        let mut lines = Vec::new();
+        for (i, (label, words)) in said.iter().enumerate() {
+            let mut fitting = wrap::behind(start + label.chars().count(), words, self.columns);
+            fitting[0].insert_str(0, label);
+            let before =
+                if i == 0 { format!("{}  {}  ", self.name(name), self.verdict(verdict)) } else { indent.clone() };
+            fitting[0].insert_str(0, &before);
+            let length = fitting[0].trim_end().len();
+            fitting[0].truncate(length);
+            lines.extend(fitting);
+        }
+        lines
     }
 }
 
@@ -129,9 +169,62 @@ fn frozen(report: &Report) -> Option<String> {
         .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's"))
 }
 
-/// One pool: a line per check that carries its verdict, the other checks in brackets.
-fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
-    let start = format!("{}  {}  ", paint.name(&show(pool.id.as_str())), paint.verdict(pool.verdict));
+/// What there is to say of a pool: lines of a label and words.
+type Said = Vec<(String, String)>;
+
+/// Fewest pools that share a block because the same keeps all of them from being judged.
+const FEW: usize = 3;
+
+/// What there is to say of pools that need someone, in report order. Pools of which nothing but the same reasons can be said
+/// share a block.
+fn blocks(report: &Report, paint: Paint) -> Vec<String> {
+    let mut groups: Vec<(Said, Vec<&PoolReport>)> = Vec::new();
+    for pool in pools(report).filter(|pool| needs_someone(pool)) {
+        let said = block(report, pool);
+        let mut carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
+        let is_alike = |group: &&mut (Said, Vec<&PoolReport>)| {
+            group.0 == said && group.1.iter().all(|other| other.verdict == pool.verdict)
+        };
+        let group = if carrying.all(|check| head(check).is_none()) { groups.iter_mut().find(is_alike) } else { None };
+        match group {
+            Some(group) => group.1.push(pool),
+            None => groups.push((said, vec![pool])),
+        }
+    }
+    groups.iter().flat_map(|(said, pools)| group(said, pools, paint)).collect()
+}
+
+/// A block of one pool, or of several with their names below it.
+fn group(said: &[(String, String)], pools: &[&PoolReport], paint: Paint) -> Vec<String> {
+    let names: Vec<String> = pools.iter().map(|pool| show(pool.id.as_str())).collect();
+    if pools.len() < FEW {
+        return names.iter().zip(pools).flat_map(|(name, pool)| paint.lines(name, pool.verdict, said)).collect();
+    }
+    let all: Said = said.iter().cloned().chain([("pools: ".to_owned(), names.join(", "))]).collect();
+    paint.lines(&format!("{} pools", pools.len()), pools[0].verdict, &all)
+}
+
+/// Sources that are stale or failed, and what to do.
+fn remedies(report: &Report) -> Vec<String> {
+    let one = |note: &SourceNote| {
+        let what = match (&note.state, note.age_hours(report.now), note.max_age_hours) {
+            (SourceState::Failed(reason), ..) => format!("failed: {}", text::quote(reason, Place::Terminal)),
+            (SourceState::Stale, Some(age), Some(limit)) => format!("stale: {age:.1} h old, at most {limit:.1} h"),
+            (SourceState::Stale, ..) => {
+                "stale: nothing says how old it is (a sidecar <file>.meta.json would)".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!(
+            "source {} is {what}; pool-review doctor says more, pool-review fetch brings market data",
+            note.source
+        ))
+    };
+    report.sources.iter().filter_map(one).collect()
+}
+
+/// One pool: a line per check that carries its verdict, then the verdicts of the other checks.
+fn block(report: &Report, pool: &PoolReport) -> Said {
     let rest: Vec<_> = pool
         .checks
         .iter()
@@ -139,17 +232,11 @@ fn block(report: &Report, pool: &PoolReport, paint: Paint) -> Vec<String> {
         .map(|check| format!("{} {}", check.check, check.verdict))
         .collect();
     let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
-    let mut lines: Vec<String> =
-        carrying.map(|check| format!("{:<13}  {}", check.check, said(report, check))).collect();
+    let mut lines: Said = carrying.map(|check| (format!("{:<13}  ", check.check), said(report, check))).collect();
     if !rest.is_empty() {
-        lines.push(format!("also {}", rest.join(", ")));
+        lines.push(("also ".to_owned(), rest.join(", ")));
     }
-    let indent = " ".repeat(paint.width + 25);
     lines
-        .iter()
-        .enumerate()
-        .map(|(i, line)| if i == 0 { format!("{start}{line}") } else { format!("{indent}{line}") })
-        .collect()
 }
 
 /// What a check says in one line: its carrying finding in numbers, or why it has none.
@@ -186,12 +273,11 @@ fn own_finding(category: &PoolReport) -> Option<&Finding> {
 }
 
 /// A category with a finding of its own.
-fn own_block(category: &PoolReport, paint: Paint) -> Option<String> {
-    let finding = own_finding(category)?;
-    let name = paint.name(&short_name(category.id.as_str()));
-    let words = text::sentence(&finding.why, Place::Terminal);
-    let line = format!("{name}  {}  category: {}  {words}", paint.verdict(category.verdict), finding.code);
-    Some(shortened(&line, MOST_WORDS + paint.width))
+fn own_block(category: &PoolReport, paint: Paint) -> Vec<String> {
+    let Some(finding) = own_finding(category) else { return Vec::new() };
+    let words = shortened(&text::sentence(&finding.why, Place::Terminal), MOST_WORDS);
+    let label = format!("category: {}  ", finding.code);
+    paint.lines(&short_name(category.id.as_str()), category.verdict, &[(label, words)])
 }
 
 /// Whether a row stands for categories that could not be read: blocked, with no pool and no finding behind it.
@@ -201,21 +287,16 @@ fn is_unread(category: &PoolReport) -> bool {
 }
 
 /// Why the categories are blocked.
-fn unread_line(all: &PoolReport, paint: Paint) -> Option<String> {
-    let check = all.checks.first()?;
-    Some(format!("{}  {}  {}", paint.name("categories"), paint.verdict(all.verdict), because(check)))
+fn unread_lines(all: &PoolReport, paint: Paint) -> Vec<String> {
+    all.checks
+        .first()
+        .map_or_else(Vec::new, |check| paint.lines("categories", all.verdict, &[(String::new(), because(check))]))
 }
 
-/// All names with one verdict in one line.
-fn grouped<'a>(
-    pools: impl Iterator<Item = &'a PoolReport>,
-    what: &str,
-    verdict: Verdict,
-    paint: Paint,
-) -> Option<String> {
+/// All names with one verdict.
+fn grouped<'a>(pools: impl Iterator<Item = &'a PoolReport>, what: &str, verdict: Verdict, paint: Paint) -> Vec<String> {
     let names: Vec<_> = pools.filter(|pool| pool.verdict == verdict).map(|pool| short_name(pool.id.as_str())).collect();
-    let line = || format!("{}  {}  {}", paint.name(what), paint.verdict(verdict), names.join(", "));
-    (!names.is_empty()).then(line)
+    if names.is_empty() { Vec::new() } else { paint.lines(what, verdict, &[(String::new(), names.join(", "))]) }
 }
 
 /// A category without its prefix.
@@ -227,7 +308,11 @@ fn short_name(id: &str) -> String {
 fn tallies(report: &Report) -> Vec<String> {
     let (pools, categories): (Vec<_>, Vec<_>) = (pools(report).collect(), categories(report).collect());
     let of = |pools: &[&PoolReport]| tally(pools.iter().map(|pool| pool.verdict));
-    let mut first = vec![format!("{}: {}", counted(pools.len(), "pool", "pools"), of(&pools))];
+    let mut first = vec![if pools.is_empty() {
+        "no pool is defined in the config that was read; pool-review doctor lists the files".to_owned()
+    } else {
+        format!("{}: {}", counted(pools.len(), "pool", "pools"), of(&pools))
+    }];
     if !categories.is_empty() {
         first.push(format!("{}: {}", counted(categories.len(), "category", "categories"), of(&categories)));
     }
@@ -238,7 +323,7 @@ fn tallies(report: &Report) -> Vec<String> {
     });
     let open = match report.proposals.len() {
         0 => "no open proposal".to_owned(),
-        count => format!("{} in the reports folder", counted(count, "open proposal", "open proposals")),
+        count => counted(count, "open proposal", "open proposals"),
     };
     let asleep = report.standings.values().filter(|one| matches!(one.status.as_str(), "rejected" | "deferred")).count();
     let open = if asleep > 0 { format!("{open}, {asleep} put to sleep by a steward") } else { open };

@@ -77,6 +77,29 @@ pub fn sentence(sentence: &Sentence, place: Place) -> String {
     pieces.collect()
 }
 
+/// The same up to so many characters, cut between words or names with an ellipsis.
+pub fn sentence_within(sentence: &Sentence, place: Place, most: usize) -> String {
+    let mut left = most;
+    let mut out = String::new();
+    for piece in sentence.pieces() {
+        let (shown, width) = match piece {
+            Piece::Own(text) => (own(text, place), text.chars().count()),
+            Piece::Name(text) => (name(text, place), text.chars().count().min(NAME_LIMIT)),
+        };
+        if width > left {
+            if let Piece::Own(text) = piece {
+                let kept: String = text.chars().take(left).collect();
+                let words = kept.rsplit_once(' ').map_or("", |(words, _)| words);
+                out.push_str(&own(words.trim_end_matches([' ', ',', ';', ':', '(', '[']), place));
+            }
+            return out.trim_end().to_owned() + "…";
+        }
+        out.push_str(&shown);
+        left -= width;
+    }
+    out
+}
+
 /// Our own words. They hold no outside text, yet nothing in them may break a table or start markup.
 pub fn own(text: &str, place: Place) -> String {
     match place {

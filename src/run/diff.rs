@@ -5,14 +5,12 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::{Value, json};
 
-use super::Answer;
+use super::{Answer, settings};
 use crate::cli::{Cli, ExitCode, Failure, FileArgs, Format};
 use crate::outputs::text::{self, Place};
-use crate::settings::Settings;
+use crate::outputs::verbs::document;
+use crate::outputs::wrap;
 use crate::store::{look, look_into};
-
-/// The name of the shape.
-const SCHEMA: &str = "pool-review.diff/1";
 
 /// One outcome on both sides; `None` where there is none.
 struct Moved {
@@ -38,17 +36,21 @@ struct Outcome {
 }
 
 /// Compares two runs.
-pub(super) fn run(cli: &Cli, file: &FileArgs, before: &str, after: &str) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &file.instructions).map_err(Failure::Unusable)?;
+pub(super) fn run(
+    cli: &Cli,
+    file: &FileArgs,
+    (before, after): (&str, &str),
+    columns: usize,
+) -> Result<Answer, Failure> {
+    let settings = settings(cli, &file.instructions)?;
     let runs = cli.workspace.join(&settings.reports).join("runs");
     let known = known(&runs).map_err(Failure::Failed)?;
     let load = |name: &str| load(&runs, &known, name).map_err(Failure::Unusable);
     let ((before_id, before), (after_id, after)) = (load(before)?, load(after)?);
     let (moved, unchanged) = compare(&before, &after);
-    let text = match (cli.quiet, cli.format) {
-        (true, _) => String::new(),
-        (false, Format::Human | Format::Csv) => human(&moved, unchanged),
-        (false, Format::Json) => as_json(&before_id, &after_id, &moved, unchanged),
+    let text = match cli.format {
+        Format::Human | Format::Csv => human(&moved, unchanged, columns),
+        Format::Json => as_json(&before_id, &after_id, &moved, unchanged),
     };
     Ok(Answer { text, warnings: Vec::new(), code: ExitCode::Finished })
 }
@@ -75,7 +77,13 @@ fn load(runs: &Path, known: &[String], name: &str) -> Result<(String, Value)> {
             first
         }
     };
-    let id = id.ok_or_else(|| anyhow!("no run file for {name:?}; {} are known", known.len()))?;
+    let id = id.ok_or_else(|| match known {
+        [] => anyhow!("no run is known in {}; `pool-review review` makes one", runs.display()),
+        [only] => anyhow!("no run file for {name:?}: the only run is {only}, and a diff needs two"),
+        [.., newest] => {
+            anyhow!("no run file for {name:?} among {} in {}; the newest is {newest}", known.len(), runs.display())
+        }
+    })?;
     let path = runs.join(format!("{id}.json"));
     let bytes = look(&path)?.unwrap_or_default();
     let value = serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?;
@@ -148,18 +156,18 @@ fn compare(before: &Value, after: &Value) -> (Vec<Moved>, usize) {
 }
 
 /// One line per outcome that moved, and the tally.
-fn human(moved: &[Moved], unchanged: usize) -> String {
+fn human(moved: &[Moved], unchanged: usize, columns: usize) -> String {
     let word =
         |outcome: &Option<Outcome>| outcome.as_ref().map_or("absent".to_owned(), |outcome| outcome.verdict.clone());
     let mut lines: Vec<String> = moved
         .iter()
-        .map(|one| {
+        .flat_map(|one| {
             let last = one.after.as_ref().or(one.before.as_ref());
             let (about, numbers) = last.map_or(("", ""), |last| (&last.about, &last.numbers));
             let pool = text::name(&one.pool, Place::Terminal);
             let line =
                 format!("{pool}  {}  {} → {}  {about}  {numbers}", one.check, word(&one.before), word(&one.after));
-            line.trim_end().to_owned()
+            wrap::line(line.trim_end(), columns)
         })
         .collect();
     lines.push(format!("{} moved, {unchanged} unchanged", moved.len()));
@@ -178,6 +186,5 @@ fn as_json(before: &str, after: &str, moved: &[Moved], unchanged: usize) -> Stri
         .iter()
         .map(|one| json!({"pool": one.pool, "check": one.check, "before": outcome(&one.before), "after": outcome(&one.after)}))
         .collect();
-    let document = json!({"schema": SCHEMA, "before": before, "after": after, "moved": all, "unchanged": unchanged});
-    serde_json::to_string_pretty(&document).expect("a diff holds text and whole numbers only") + "\n"
+    document("diff", json!({"before": before, "after": after, "moved": all, "unchanged": unchanged}))
 }

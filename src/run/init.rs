@@ -6,9 +6,12 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
 
 use super::{Answer, Surroundings};
-use crate::cli::{Cli, ExitCode, Failure, InitArgs};
+use crate::cli::{Cli, ExitCode, Failure, Format, InitArgs};
+use crate::outputs::text::{self, Place};
+use crate::outputs::verbs::document;
 use crate::review::gather::canonical;
 use crate::settings::{Settings, reference};
 use crate::store;
@@ -16,12 +19,14 @@ use crate::vocabulary::{FleetConfig, RouteDef, TargetKind};
 
 /// A thing that may be on a machine: the setting that names it, what it is, and where it lies below the workspace or home.
 struct Thing {
-    /// The setting; one that this version does not know becomes a comment.
+    /// The setting.
     key: &'static str,
     /// What it is.
     what: &'static str,
     /// Places, the first that exists counts. `~` is the home folder.
     places: &'static [&'static str],
+    /// Whether `fetch` brings it without a key or an address of one's own.
+    is_fetched: bool,
 }
 
 /// Parts of the config.
@@ -30,6 +35,7 @@ const CONFIG: [Thing; 5] = [
         key: "config.openchamber",
         what: "the categories of OpenChamber",
         places: &["openchamber/routing.json", ".openchamber/routing.json", "~/.config/openchamber/routing.json"],
+        is_fetched: false,
     },
     Thing {
         key: "config.omo",
@@ -41,6 +47,7 @@ const CONFIG: [Thing; 5] = [
             "~/.config/opencode/oh-my-openagent.json",
             "~/.config/opencode/oh-my-opencode.json",
         ],
+        is_fetched: false,
     },
     Thing {
         key: "config.litellm",
@@ -52,30 +59,61 @@ const CONFIG: [Thing; 5] = [
             "~/.config/litellm/config.yaml",
             "~/.litellm/config.yaml",
         ],
+        is_fetched: false,
     },
-    Thing { key: "config.ccr", what: "claude-code-router", places: &["~/.claude-code-router/config.json"] },
-    Thing { key: "config.scheduler", what: "jobs of opencode-scheduler", places: &["~/.config/opencode/scheduler"] },
+    Thing {
+        key: "config.ccr",
+        what: "claude-code-router",
+        places: &["~/.claude-code-router/config.json"],
+        is_fetched: false,
+    },
+    Thing {
+        key: "config.scheduler",
+        what: "jobs of opencode-scheduler",
+        places: &["~/.config/opencode/scheduler"],
+        is_fetched: false,
+    },
 ];
 
 /// Data files.
-const DATA: [Thing; 7] = [
+const DATA: [Thing; 9] = [
     Thing {
         key: "data.market",
-        what: "Artificial Analysis bodies",
+        what: "Artificial Analysis: quality, speed, price (fetch needs a key)",
         places: &["data/market/artificial-analysis", "data/artificial-analysis"],
+        is_fetched: false,
     },
     Thing {
         key: "data.catalogues",
-        what: "models.dev api.json",
-        places: &["data/market/models-dev.json", "data/models-dev.json", "~/.cache/opencode/models.json"],
+        what: "models.dev: who offers what",
+        places: &["data/market/models-dev.json", "data/models-dev.json"],
+        is_fetched: true,
     },
-    Thing { key: "data.retirements", what: "LiteLLM map", places: &["data/market/litellm.json", "data/litellm.json"] },
-    Thing { key: "data.aliases", what: "reviewed alias file", places: &["data/aliases.csv"] },
-    Thing { key: "data.speeds", what: "measured speeds", places: &["data/evidence/speeds.csv", "data/speeds.csv"] },
+    Thing {
+        key: "data.retirements",
+        what: "LiteLLM map of end dates",
+        places: &["data/market/litellm.json", "data/litellm.json"],
+        is_fetched: true,
+    },
+    Thing {
+        key: "data.openrouter",
+        what: "OpenRouter's models",
+        places: &["data/market/openrouter.json"],
+        is_fetched: true,
+    },
+    Thing { key: "data.prices", what: "genai-prices", places: &["data/market/prices.json"], is_fetched: true },
+    Thing { key: "data.aliases", what: "reviewed alias file", places: &["data/aliases.csv"], is_fetched: false },
+    Thing {
+        key: "data.speeds",
+        what: "measured speeds",
+        places: &["data/evidence/speeds.csv", "data/speeds.csv"],
+        is_fetched: false,
+    },
     Thing {
         key: "data.sessions",
         what: "scorecards",
         places: &["data/evidence/scorecards.csv", "data/scorecards.csv"],
+        is_fetched: false,
     },
     Thing {
         key: "data.quotas",
@@ -86,6 +124,7 @@ const DATA: [Thing; 7] = [
             "~/.local/share/quota-snapshots",
             "~/.local/state/quota-snapshots",
         ],
+        is_fetched: false,
     },
 ];
 
@@ -155,25 +194,76 @@ pub(super) fn run(cli: &Cli, args: &InitArgs, around: &Surroundings<'_>) -> Resu
     // What init writes is what review reads: a file that does not parse must not come to be.
     Settings::parse(&text, &written).map_err(Failure::Failed)?;
     store::create_new(&path, text.as_bytes()).map_err(Failure::Failed)?;
-    let mut lines = found;
-    lines.push(format!("wrote {written}: read it, correct what is guessed, then run: pool-review review"));
-    let text = if cli.quiet { String::new() } else { lines.join("\n") + "\n" };
+    let text = match cli.format {
+        Format::Json => {
+            let found: Vec<Value> = found.iter().map(Found::json).collect();
+            document("init", json!({ "written": written, "found": found }))
+        }
+        Format::Human | Format::Csv => said(&written, &found),
+    };
     Ok(Answer { text, warnings: Vec::new(), code: ExitCode::Finished })
 }
 
+/// One thing that is on this machine.
+#[derive(Debug)]
+struct Found {
+    /// The setting that names it; `pools` of the pools.
+    name: String,
+    /// What it is.
+    what: String,
+    /// Where it is; of pools their ids.
+    places: Vec<String>,
+}
+
+impl Found {
+    /// A thing at one place.
+    fn at(name: &str, what: &str, place: &str) -> Self {
+        Self { name: name.to_owned(), what: what.to_owned(), places: vec![place.to_owned()] }
+    }
+
+    /// As JSON.
+    fn json(&self) -> Value {
+        json!({ "name": self.name, "what": self.what, "places": self.places })
+    }
+}
+
+/// What was found and written, and what to do next, for people.
+fn said(written: &str, found: &[Found]) -> String {
+    let show = |place: &String| text::name(place, Place::Terminal);
+    let line = |one: &Found| {
+        let places: Vec<String> = one.places.iter().map(show).collect();
+        let places = if places.is_empty() { "none".to_owned() } else { places.join(", ") };
+        format!("found {:<19} {places} ({})", one.name, one.what)
+    };
+    let mut lines: Vec<String> = found.iter().map(line).collect();
+    lines.push(format!("wrote {written}; correct the lines that say \"guessed\", then run: pool-review review"));
+    if !found.iter().any(|one| one.name == "data.catalogues") {
+        lines.push(
+            "without market data only your own config and sessions are judged: take the # off the market lines below data: \
+             and run pool-review fetch"
+                .to_owned(),
+        );
+    }
+    lines.join("\n") + "\n"
+}
+
 /// The text of the file, and what was found.
-fn compose(look: &Around, now: DateTime<Utc>) -> anyhow::Result<(String, Vec<String>)> {
+fn compose(look: &Around, now: DateTime<Utc>) -> anyhow::Result<(String, Vec<Found>)> {
     let config = look.locate(&OPENCODE).ok_or_else(|| {
-        anyhow!("no opencode config is here: looked for {} (~ is the home folder)", OPENCODE.join(", "))
+        anyhow!(
+            "no opencode config is here: looked for {} (~ is the home folder); run it in the folder of your fleet, or name \
+             that with --workspace and another home with --home",
+            OPENCODE.join(", ")
+        )
     })?;
-    let mut found = vec![format!("config       {config}")];
+    let mut found = vec![Found::at("config.opencode", "the canonical config; read, never written", &config)];
     let probe = format!("---\nconfig:\n  opencode: {}\n---\n\nA probe.\n", quoted(&config));
     let canonical = canonical(&look.workspace, &Settings::parse(&probe, "the probe of init")?, now);
     let canonical = canonical.map_err(|error| anyhow!(error))?;
     let fleet = canonical.config();
     let routes = fleet.routes.iter().filter(|route| route.invalid.is_none());
     let pools: Vec<&RouteDef> = routes.collect();
-    found.push(format!("pools        {}", if pools.is_empty() { "none".to_owned() } else { ids(&pools).join(", ") }));
+    found.push(Found { name: "pools".to_owned(), what: "in that config".to_owned(), places: ids(&pools) });
     let mut file = String::from(HEAD);
     writeln!(file, "config:\n  opencode: {} # the canonical pools; read, never written", quoted(&config))?;
     things(&mut file, &mut found, look, &CONFIG)?;
@@ -204,51 +294,35 @@ fn quoted(text: &str) -> String {
     if is_plain && !text.starts_with('-') { text.to_owned() } else { format!("{text:?}") }
 }
 
-/// Whether this version knows a setting.
-fn is_known(key: &str) -> bool {
-    reference().iter().any(|one| one.key == key)
-}
-
 /// One line per thing: set when it is there, else a comment.
-fn things(file: &mut String, found: &mut Vec<String>, look: &Around, all: &[Thing]) -> anyhow::Result<()> {
+fn things(file: &mut String, found: &mut Vec<Found>, look: &Around, all: &[Thing]) -> anyhow::Result<()> {
     for thing in all {
         let name = thing.key.rsplit('.').next().unwrap_or(thing.key);
         let is_list = reference().iter().any(|one| one.key == thing.key && one.kind.to_string().contains("list"));
-        match look.locate(thing.places) {
-            Some(place) if is_known(thing.key) => {
-                let value = if is_list { format!("[{}]", quoted(&place)) } else { quoted(&place) };
-                writeln!(file, "  {name}: {value} # {}", thing.what)?;
-                found.push(format!("{name:<12} {place}"));
-            }
-            Some(place) => {
-                writeln!(file, "  # {}: {place} is there; this version does not read it", thing.what)?;
-                found.push(format!("{name:<12} {place} (not read by this version)"));
-            }
-            None if is_known(thing.key) => {
-                let place = thing.places.first().copied().unwrap_or_default();
-                writeln!(file, "  # {name}: {place} # {}; not found", thing.what)?;
-            }
-            None => {}
+        if let Some(place) = look.locate(thing.places) {
+            let value = if is_list { format!("[{}]", quoted(&place)) } else { quoted(&place) };
+            writeln!(file, "  {name}: {value} # {}", thing.what)?;
+            found.push(Found::at(thing.key, thing.what, &place));
+        } else {
+            let place = thing.places.first().copied().unwrap_or_default();
+            let how =
+                if thing.is_fetched { "; take the # off, and `pool-review fetch` brings it" } else { "; not found" };
+            writeln!(file, "  # {name}: {place} # {}{how}", thing.what)?;
         }
     }
     Ok(())
 }
 
 /// Session stores.
-fn stores(file: &mut String, found: &mut Vec<String>, look: &Around) -> anyhow::Result<()> {
+fn stores(file: &mut String, found: &mut Vec<Found>, look: &Around) -> anyhow::Result<()> {
     let there: Vec<(&str, &str, String)> =
         STORES.iter().filter_map(|(kind, what, place)| Some((*kind, *what, look.find(place)?))).collect();
-    found.extend(there.iter().map(|(kind, _, place)| format!("{kind:<12} {place}")));
-    let is_read = is_known("data.session_stores[].kind");
-    if is_read && !there.is_empty() {
+    found.extend(there.iter().map(|(_, what, place)| Found::at("data.session_stores", what, place)));
+    if !there.is_empty() {
         writeln!(file, "  session_stores:")?;
     }
     for (kind, what, place) in &there {
-        if is_read {
-            writeln!(file, "    - {{ kind: {kind}, path: {} }} # {what}; read, never written", quoted(place))?;
-        } else {
-            writeln!(file, "  # {what}: {place}; `review` reads scorecards made from it (data.sessions)")?;
-        }
+        writeln!(file, "    - {{ kind: {kind}, path: {} }} # {what}; read, never written", quoted(place))?;
     }
     Ok(())
 }

@@ -13,9 +13,6 @@ use crate::store::Store;
 
 /// Runs one of them.
 pub(super) fn run(cli: &Cli, verb: &ProposalsVerb, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    if cli.format == Format::Csv {
-        return Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; `proposals` prints human or json")));
-    }
     let decided = |about, decision, reason: &str, until: Option<&String>, unless: Option<&String>| {
         let said = Said { decision, reason, until, unless };
         decide(cli, about, &said, around)
@@ -84,7 +81,7 @@ impl<'a> Desk<'a> {
 
     /// Reads the settings.
     fn at(cli: &'a Cli, file: &FileArgs, around: &Surroundings<'_>) -> Result<Self, Failure> {
-        let settings = Settings::load(&cli.workspace, &file.instructions).map_err(Failure::Unusable)?;
+        let settings = super::settings(cli, &file.instructions)?;
         let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
         Ok(Self { cli, settings, now, warnings: Vec::new() })
     }

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
 use chrono::{DateTime, Utc};
+use serde_json::json;
 
-use super::{Answer, Surroundings};
+use super::{Answer, Surroundings, settings};
 use crate::cli::{By, Cli, ExitCode, Failure, Format, RollupFormat, SessionsArgs};
 use crate::identity::Identity;
 use crate::outputs;
+use crate::outputs::verbs::document;
 use crate::review::gather::{Gathered, canonical, gather};
 use crate::review::sessions::{
     Ingredients, Progress, Stores, Table, holders, index_name, join, prices, read, read_stores, specs,
@@ -84,7 +86,7 @@ fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result
 
 /// Reads the stores of the settings, with pools, prices and the days kept from earlier runs.
 fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &args.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &args.instructions)?;
     let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
     let gathered = gather(&cli.workspace, &settings, config, &crate::history::MarketMemory::default(), now);
@@ -151,32 +153,42 @@ fn answer(
         !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.input.files == 0 && scan.fault_count > 0);
     let code = if is_lost { ExitCode::Failed } else { ExitCode::Finished };
     let text = if let Some(format) = args.rollup {
-        {
-            let is_meant =
-                |day| args.since.is_none_or(|since| day >= since) && args.until.is_none_or(|until| day <= until);
-            let rows = merge(table.parts.iter().filter(|part| is_meant(part.row.key.day)).map(|part| part.row.clone()));
-            match format {
-                RollupFormat::Csv => write_csv(&rows, now),
-                RollupFormat::Parquet => {
-                    let store = open(cli).map_err(Failure::Failed)?;
-                    outputs::sessions::write_rollup(&store, &write_parquet(&rows, now)).map_err(Failure::Failed)?
-                }
-            }
-        }
+        rollup(cli, args, format, table, now, open).map_err(Failure::Failed)?
     } else {
-        {
-            let by: Vec<Dimension> = args.by.iter().copied().map(dimension).collect();
-            let view = view(&table.parts, &by, args.since, args.until);
-            let ways: Vec<(&str, u64)> = table.ways.iter().map(|(way, count)| (way.as_str(), *count)).collect();
-            match cli.format {
-                Format::Human => outputs::sessions::human(&view, &ways, &table.remarks),
-                Format::Json => outputs::sessions::json(&view, &ways, &table.remarks),
-                Format::Csv => outputs::sessions::csv(&view),
-            }
+        let by: Vec<Dimension> = args.by.iter().copied().map(dimension).collect();
+        let view = view(&table.parts, &by, args.since, args.until);
+        let ways: Vec<(&str, u64)> = table.ways.iter().map(|(way, count)| (way.as_str(), *count)).collect();
+        match cli.format {
+            Format::Human => outputs::sessions::human(&view, &ways, &table.remarks),
+            Format::Json => outputs::sessions::json(&view, &ways, &table.remarks),
+            Format::Csv => outputs::sessions::csv(&view),
         }
     };
-    let text = if cli.quiet { String::new() } else { text };
     Ok(Answer { text, warnings, code })
+}
+
+/// The rollup of the days that are meant: as text, or the path of the file that was written.
+fn rollup(
+    cli: &Cli,
+    args: &SessionsArgs,
+    format: RollupFormat,
+    table: &Table<'_>,
+    now: DateTime<Utc>,
+    open: &dyn Fn(&Cli) -> Result<Store>,
+) -> Result<String> {
+    let is_meant = |day| args.since.is_none_or(|since| day >= since) && args.until.is_none_or(|until| day <= until);
+    let rows = merge(table.parts.iter().filter(|part| is_meant(part.row.key.day)).map(|part| part.row.clone()));
+    let (text, path) = match format {
+        RollupFormat::Csv => (Some(write_csv(&rows, now)), None),
+        RollupFormat::Parquet => {
+            (None, Some(outputs::sessions::write_rollup(&open(cli)?, &write_parquet(&rows, now))?))
+        }
+    };
+    Ok(match (cli.format, text, path) {
+        (Format::Json, text, path) => document("rollup", json!({ "text": text, "path": path })),
+        (_, Some(text), _) => text,
+        (_, None, path) => path.unwrap_or_default() + "\n",
+    })
 }
 
 /// What a line is about.

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
-use super::{Answer, Surroundings, schedule};
+use super::{Answer, Surroundings, schedule, settings};
 use crate::cli::{Cli, ExitCode, Failure, Format, StatusArgs};
 use crate::history::{Cadence, LATE_MINUTES, Ledger, Rhythm};
 use crate::outputs;
@@ -25,7 +25,7 @@ const LOOK_BACK: TimeDelta = TimeDelta::days(7);
 
 /// Says how the job lives.
 pub(super) fn run(cli: &Cli, args: &StatusArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &args.file.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &args.file.instructions)?;
     let schedule = schedule(&settings).map_err(Failure::Unusable)?;
     if args.calibration {
         return calibration(cli, &settings).map_err(Failure::Failed);
@@ -68,7 +68,7 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
     let next_due = |due: DateTime<Utc>| schedule.next_after(due);
     let from = rhythm.runs.first().map_or(now, |first| first.started).max(now - LOOK_BACK);
     let gaps = rhythm.gaps(from, now, &next_due);
-    let is_running = rhythm.runs.last().is_some_and(|last| last.ended.is_none()) && is_owner_alive(&reports);
+    let is_running = rhythm.runs.last().is_some_and(|last| last.ended.is_none()) && lock_owner(&reports).is_some();
     let mut counted = rhythm.clone();
     if is_running {
         counted.runs.pop();
@@ -106,12 +106,6 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
 pub(super) fn rhythm(reports: &Path) -> Result<Rhythm> {
     let bytes = look(&reports.join("cadence.jsonl"))?.unwrap_or_default();
     Ok(Rhythm::of(&Cadence::read("cadence.jsonl", &String::from_utf8_lossy(&bytes)).0))
-}
-
-/// Whether the process in the lock is still there. Where processes cannot be looked up it is believed.
-fn is_owner_alive(reports: &Path) -> bool {
-    let is_alive = |pid: u32| !Path::new("/proc/self").exists() || Path::new(&format!("/proc/{pid}")).exists();
-    lock_owner(reports).is_some_and(is_alive)
 }
 
 /// The run file of the last run that did its work.

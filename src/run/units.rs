@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
+use clap::ValueEnum as _;
 use serde_json::json;
 
-use super::{Answer, Surroundings, schedule};
-use crate::cli::{Cli, ExitCode, Failure, FileArgs, Target};
+use super::{Answer, Surroundings, schedule, settings};
+use crate::cli::{Cli, ExitCode, Failure, FileArgs, Format, Target};
+use crate::outputs::verbs::document;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
 
@@ -34,7 +36,7 @@ struct Job {
 
 /// Prints a unit.
 pub(super) fn run(cli: &Cli, file: &FileArgs, target: Target, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = Settings::load(&cli.workspace, &file.instructions).map_err(Failure::Unusable)?;
+    let settings = settings(cli, &file.instructions)?;
     let schedule = schedule(&settings).map_err(Failure::Unusable)?;
     let workspace = cli.workspace.canonicalize().map_err(|error| Failure::Unusable(error.into()))?;
     let job = Job {
@@ -53,6 +55,13 @@ pub(super) fn run(cli: &Cli, file: &FileArgs, target: Target, around: &Surroundi
         Target::Kubernetes => job.kubernetes(),
         Target::OpencodeScheduler => job.opencode_scheduler(),
     };
+    let fields = |unit: &str| {
+        json!({
+            "target": target.to_possible_value().map(|value| value.get_name().to_owned()),
+            "schedule": settings.schedule, "timezone": job.zone, "next_due": job.schedule.next_after(job.now), "unit": unit,
+        })
+    };
+    let text = if cli.format == Format::Json { document("schedule", fields(&text)) } else { text };
     Ok(Answer { text, warnings: job.schedule.warnings().to_vec(), code: ExitCode::Finished })
 }
 

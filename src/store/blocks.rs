@@ -39,7 +39,7 @@ pub fn look_at(path: &Path) -> Option<Look> {
 /// messages show it.
 pub fn read_blocks(path: &Path, shown: &str, from: u64, most: u64, visit: &mut dyn FnMut(&[u8])) -> Result<()> {
     let mut read = || -> std::io::Result<()> {
-        super::ensure_regular(path)?;
+        super::look::ensure_regular(path)?;
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -5,7 +5,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 packages=()
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || packages+=(chromium)
-command -v crontab >/dev/null || packages+=(cron)
 if [ "${#packages[@]}" -gt 0 ]; then
   if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
     apt-get update -qq

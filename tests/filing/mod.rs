@@ -104,6 +104,7 @@ impl Workspace {
         let around = Surroundings {
             clock: &move || clock(number) + TimeDelta::seconds(1),
             colour: false,
+            columns: pool_review::outputs::wrap::WIDTH,
             progress: &|_, _, _| {},
             variable: &|name| (name == VARIABLE).then(|| TOKEN.to_owned()),
             sleep: &|time: Duration| waits.borrow_mut().push(time.as_secs()),

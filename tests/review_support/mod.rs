@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, Options, parse_document};
 use pool_review::history::{MarketMemory, Past};
+use pool_review::outputs::terminal::Look;
 use pool_review::outputs::{json, log, terminal};
 use pool_review::review::gather::{Gathered, canonical, gather};
 use pool_review::review::{Clock, review};
@@ -60,7 +61,7 @@ impl Desk {
         [
             json::run_json(report),
             log::render_section(report, "reports", log::Since::default()),
-            terminal::render(report, false),
+            terminal::render(report, Look::PLAIN),
         ]
     }
 }

@@ -105,6 +105,7 @@ pub(crate) fn verb(workspace: &Path, clock: DateTime<Utc>, host: Host<'_>, args:
     let around = Surroundings {
         clock: &move || clock,
         colour: false,
+        columns: pool_review::outputs::wrap::WIDTH,
         progress: &|_, _, _| {},
         variable: &|_| None,
         sleep: &|_| {},

@@ -57,7 +57,7 @@ fn run(report: &Report) -> RunV1<'_> {
         next_due: report.next_due.map(instant),
         tally: Verdict::WORST_FIRST.iter().map(|v| (v.as_str(), tally.get(v).copied().unwrap_or(0))).collect(),
         counts: report.counts,
-        sources: report.sources.iter().map(|note| source(note, report)).collect(),
+        sources: report.sources.iter().map(|note| source(note, report.now)).collect(),
         pools: report.pools.iter().map(|one| pool(one, report)).collect(),
         proposals: report.proposals.iter().map(|one| proposal(one, report)).collect(),
         standings: report.other_standings().into_iter().map(standing).collect(),
@@ -67,8 +67,13 @@ fn run(report: &Report) -> RunV1<'_> {
     }
 }
 
+/// A source as the run file shows it, at an instant.
+pub(super) fn source_json(note: &SourceNote, now: chrono::DateTime<chrono::Utc>) -> Value {
+    serde_json::to_value(source(note, now)).expect("the twin holds text and finite numbers only")
+}
+
 /// The twin of a source note.
-fn source<'a>(note: &'a SourceNote, report: &Report) -> SourceV1<'a> {
+fn source(note: &SourceNote, now: chrono::DateTime<chrono::Utc>) -> SourceV1<'_> {
     let (state, reason) = match &note.state {
         SourceState::Fresh => ("fresh", None),
         SourceState::Stale => ("stale", None),
@@ -80,7 +85,7 @@ fn source<'a>(note: &'a SourceNote, report: &Report) -> SourceV1<'a> {
         state,
         reason,
         as_of: note.as_of.map(instant),
-        age_hours: note.age_hours(report.now).and_then(finite),
+        age_hours: note.age_hours(now).and_then(finite),
         max_age_hours: note.max_age_hours.and_then(finite),
         rows: note.rows,
         used: note.used,

@@ -1,6 +1,7 @@
 //! The composition log: one section per run, bytes only ever added at the end, finished months beside it.
 //! Nothing here writes; it says what the file must hold.
 
+mod brief;
 mod parse;
 mod pools;
 mod section;

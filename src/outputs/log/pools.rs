@@ -1,7 +1,10 @@
 //! Pools and categories in a section: open blocks for what moved or needs someone, one folded table for the rest.
 
-use super::section::{Context, Numbers};
-use super::tables::{carried_link, fold, proposal_link, table};
+use std::collections::BTreeMap;
+
+use super::brief;
+use super::section::{Blocks, Context, Numbers};
+use super::tables::{capped, carried_name, fold, listed, proposal_link, table};
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{
     NOTHING, categories as categories_of, counted, head, limit, limit_place, measured, moved, observations,
@@ -36,46 +39,56 @@ pub(super) fn carried(context: Context<'_>) -> Option<String> {
     let report = context.report;
     let all: Vec<&PoolReport> =
         pools_of(report).filter(|pool| pool.verdict != Verdict::Aligned && is_still(pool)).collect();
-    let rows = all.iter().flat_map(|pool| {
-        let carrying = pool.checks.iter().filter(|check| check.verdict == pool.verdict);
-        carrying.map(move |check| {
-            let [id, verdict, now, measured, limit, n, since] =
-                <[String; 7]>::try_from(check_row(pool, check)).expect("a row of a check has seven cells");
-            let finding = head(check);
-            let code = finding.map_or_else(String::new, |finding| format!("`{}` ", finding.code));
-            let proposal = finding.and_then(|finding| report.proposals.iter().find(|one| answers(one, finding)));
-            let proposal = proposal.map_or(NOTHING.to_owned(), |proposal| carried_link(context, proposal));
-            vec![name(pool.id.as_str()), id, verdict, code + &now, measured, limit, n, proposal, since]
-        })
+    let rows: Vec<(&PoolReport, &CheckReport)> = all
+        .iter()
+        .flat_map(|pool| pool.checks.iter().map(move |check| (*pool, check)))
+        .filter(|(pool, check)| check.verdict == pool.verdict)
+        .collect();
+    let table = capped(context, &ROW_HEADS, ROW_RULE, &rows, |(pool, check)| {
+        row_of(pool, check, proposal_of(report, check).map(|proposal| carried_name(context, proposal)))
     });
-    let heads = ["Pool", "Check", "Verdict", "Now → proposed", "Measured", "Limit", "n", "Proposal", "Since"];
-    let table = table(&heads, "|:--|:--|:--|:--|--:|--:|--:|:--|:--|", rows);
     let count = counted(all.len(), "pool needs", "pools need");
     (!all.is_empty()).then(|| format!("### Carried: {count} someone as before\n\n{table}"))
 }
 
-/// The blocks of pools that moved or need someone.
+/// Heads of a table that shows checks of several pools.
+pub(super) const ROW_HEADS: [&str; 9] =
+    ["Pool", "Check", "Verdict", "Now → proposed", "Measured", "Limit", "n", "Proposal", "Since"];
+
+/// Its rule.
+pub(super) const ROW_RULE: &str = "|:--|:--|:--|:--|--:|--:|--:|:--|:--|";
+
+/// One check of one pool in such a table.
+pub(super) fn row_of(pool: &PoolReport, check: &CheckReport, proposal: Option<String>) -> Vec<String> {
+    let [id, verdict, now, measured, limit, n, since] =
+        <[String; 7]>::try_from(check_row(pool, check)).expect("a row of a check has seven cells");
+    let code = head(check).map_or_else(String::new, |finding| format!("`{}` ", finding.code));
+    let proposal = proposal.unwrap_or(NOTHING.to_owned());
+    vec![name(pool.id.as_str()), id, verdict, code + &now, measured, limit, n, proposal, since]
+}
+
+/// The open proposal that answers the finding of a check.
+pub(super) fn proposal_of<'a>(report: &'a Report, check: &CheckReport) -> Option<&'a Proposal> {
+    let finding = head(check)?;
+    report.proposals.iter().find(|one| answers(one, finding))
+}
+
+/// The pools that moved or need someone, as blocks or as rows.
 pub(super) fn open_blocks(context: Context<'_>) -> Vec<String> {
     let is_open = |pool: &&PoolReport| !is_quiet(pool, context.report) && !is_still(pool);
-    pools_of(context.report).filter(is_open).map(|pool| block(context, pool)).collect()
+    let open = pools_of(context.report).filter(is_open);
+    match context.detail.blocks {
+        Blocks::Full => open.map(|pool| block(context, pool)).collect(),
+        Blocks::Brief => open.map(|pool| brief::block(context, pool)).collect(),
+        Blocks::Rows => brief::rows(context, &open.collect::<Vec<_>>()).into_iter().collect(),
+    }
 }
 
 /// One pool: anchor, heading, marker, members, checks, words, numbers.
 fn block(context: Context<'_>, pool: &PoolReport) -> String {
-    let (run, id, verdict) = (&context.report.run_id, text::marker(pool.id.as_str()), pool.verdict);
-    let mut parts = vec![
-        format!("<a id=\"run-{run}-{id}\"></a>"),
-        format!(
-            "### {} · {verdict}\n<!-- pool-review v1 run={run} pool={id} verdict={verdict} -->",
-            name(pool.id.as_str())
-        ),
-        about(pool),
-        table(
-            &["Check", "Verdict", "Now → proposed", "Measured", "Limit", "n", "Since"],
-            "|:--|:--|:--|--:|--:|--:|:--|",
-            pool.checks.iter().map(|check| check_row(pool, check)),
-        ),
-    ];
+    let mut parts = title(context, pool);
+    parts.push(about(pool));
+    parts.push(checks(pool, pool.checks.iter()));
     let bullets = bullets(context, pool);
     if !bullets.is_empty() {
         parts.push(bullets.join("\n"));
@@ -84,8 +97,26 @@ fn block(context: Context<'_>, pool: &PoolReport) -> String {
     parts.join("\n\n")
 }
 
+/// Anchor, heading and marker of a pool.
+pub(super) fn title(context: Context<'_>, pool: &PoolReport) -> Vec<String> {
+    let (run, id, verdict) = (&context.report.run_id, text::marker(pool.id.as_str()), pool.verdict);
+    let marker = format!("<!-- pool-review v1 run={run} pool={id} verdict={verdict} -->");
+    vec![anchor(context, pool), format!("### {} · {verdict}\n{marker}", name(pool.id.as_str()))]
+}
+
+/// The anchor of a pool.
+pub(super) fn anchor(context: Context<'_>, pool: &PoolReport) -> String {
+    format!("<a id=\"run-{}-{}\"></a>", context.report.run_id, text::marker(pool.id.as_str()))
+}
+
+/// Checks of one pool as a table.
+pub(super) fn checks<'a>(pool: &PoolReport, shown: impl Iterator<Item = &'a CheckReport>) -> String {
+    let heads = ["Check", "Verdict", "Now → proposed", "Measured", "Limit", "n", "Since"];
+    table(&heads, "|:--|:--|:--|--:|--:|--:|:--|", shown.map(|check| check_row(pool, check)))
+}
+
 /// A name in the log.
-fn name(text: &str) -> String {
+pub(super) fn name(text: &str) -> String {
     text::name(text, Place::Markdown)
 }
 
@@ -138,7 +169,7 @@ fn check_row(pool: &PoolReport, check: &CheckReport) -> Vec<String> {
 }
 
 /// A number where no finding has one.
-fn first_number(number: &Number) -> String {
+pub(super) fn first_number(number: &Number) -> String {
     format!("{} {}", text::own(&number.what, Place::Markdown), value(number))
 }
 
@@ -174,18 +205,21 @@ fn carrying_lines(context: Context<'_>, check: &CheckReport) -> Vec<String> {
         }
         _ => {}
     }
-    if !check.reasons.is_empty() {
-        let reasons: Vec<_> = check.reasons.iter().map(|reason| text::quote(reason, Place::Markdown)).collect();
-        lines.push(format!("- {} waits for or lacks: {}", check.check, reasons.join(", ")));
-    }
+    lines.extend(lacks(check));
     lines
 }
 
+/// What a check waits for or lacks.
+pub(super) fn lacks(check: &CheckReport) -> Option<String> {
+    let reasons: Vec<_> = check.reasons.iter().map(|reason| text::quote(reason, Place::Markdown)).collect();
+    (!reasons.is_empty()).then(|| format!("- {} waits for or lacks: {}", check.check, reasons.join(", ")))
+}
+
 /// Why, and what to do.
-fn finding_lines(context: Context<'_>, finding: &Finding) -> Vec<String> {
+pub(super) fn finding_lines(context: Context<'_>, finding: &Finding) -> Vec<String> {
     let lead = if finding.verdict.is_some() { "Why" } else { "Note" };
     let code = format!("{} `{}`", finding.check, finding.code);
-    let words = text::sentence(&finding.why, Place::Markdown);
+    let words = text::sentence_within(&finding.why, Place::Markdown, context.detail.words);
     let words = words.trim_end_matches('.');
     let mut why = vec![format!("- {lead}: {code}: {words}")];
     why.extend(finding.place.as_ref().map(|place| format!(" ({})", name(&place.to_string()))));
@@ -276,7 +310,8 @@ fn value(number: &Number) -> String {
 
 /// Aligned pools without a move, folded, still with a number of each check. Limits and words stand in the section of the run
 /// since which they hold; the first run of all has them here.
-pub(super) fn folded(report: &Report) -> Option<String> {
+pub(super) fn folded(context: Context<'_>) -> Option<String> {
+    let report = context.report;
     let quiet: Vec<_> = pools_of(report).filter(|pool| is_quiet(pool, report)).collect();
     if quiet.is_empty() {
         return None;
@@ -294,16 +329,16 @@ pub(super) fn folded(report: &Report) -> Option<String> {
         cells.extend(checks.iter().copied().map(cell));
         cells
     };
-    let since = report.previous_run.as_ref().map_or(String::new(), |run| format!(", no change since run {run}"));
+    let since = if is_first { "" } else { ", no change" };
     let summary = format!("{} aligned{since}", counted(quiet.len(), "pool", "pools"));
     let rule = format!("|{}", ":--|".repeat(heads.len()));
-    Some(fold(&summary, &table(&heads, &rule, quiet.iter().map(row))))
+    Some(fold(&summary, &capped(context, &heads, &rule, &quiet, row)))
 }
 
 /// The first number of an aligned check with its observations.
 fn short_cell(check: &CheckReport) -> String {
     let number = check.numbers.iter().find(|number| number.value.is_some_and(f64::is_finite));
-    let n = |number: &Number| number.n.map_or(String::new(), |n| format!(" (n {n})"));
+    let n = |number: &Number| number.n.map_or(String::new(), |n| format!(" n {n}"));
     number.map_or(check.verdict.to_string(), |number| value(number) + &n(number))
 }
 
@@ -312,38 +347,70 @@ fn folded_cell(check: &CheckReport) -> String {
     format!("{}: {}", check.verdict, text::sentence(&check.summary, Place::Markdown))
 }
 
-/// Categories in one table, open when one of them needs someone; their own findings in words below it.
+/// Categories: those that moved in one table with their own findings in words below it, the others in a line for each verdict and
+/// the run since which it holds; folded when all are aligned.
 pub(super) fn categories(context: Context<'_>) -> Option<String> {
     let report = context.report;
-    let all: Vec<_> = categories_of(report).collect();
+    let all: Vec<&PoolReport> = categories_of(report).collect();
     if all.is_empty() {
         return None;
     }
-    let heads = ["Category", "Runs on", "Verdict", "Of its own", "Since"];
-    let mut body = table(&heads, "|:--|:--|:--|:--|:--|", all.iter().map(|category| category_row(category)));
-    let lines: Vec<_> = all
-        .iter()
-        .flat_map(|category| &category.checks)
-        .flat_map(ranked)
-        .flat_map(|f| finding_lines(context, f))
-        .collect();
-    if !lines.is_empty() {
-        body = format!("{body}\n\n{}", lines.join("\n"));
+    let (still, moved): (Vec<&PoolReport>, Vec<&PoolReport>) = all.iter().partition(|category| is_still(category));
+    let mut parts = Vec::new();
+    if !moved.is_empty() {
+        let heads = ["Category", "Runs on", "Verdict", "Of its own", "Since"];
+        parts
+            .push(capped(context, &heads, "|:--|:--|:--|:--|:--|", &moved, |category| category_row(context, category)));
     }
-    let count = counted(all.len(), "category", "categories");
+    let findings = moved.iter().flat_map(|category| &category.checks).flat_map(ranked);
+    let lines: Vec<String> = findings.flat_map(|finding| finding_lines(context, finding)).collect();
+    if !lines.is_empty() {
+        parts.push(listed(context, lines));
+    }
+    if !still.is_empty() {
+        parts.push(listed(context, as_before(context, &still)));
+    }
+    let (count, body) = (counted(all.len(), "category", "categories"), parts.join("\n\n"));
     if all.iter().all(|category| is_quiet(category, report)) {
         return Some(fold(&format!("{count} aligned"), &body));
     }
     Some(format!("### Categories ({count}; a category has its pool's verdict and its own)\n\n{body}"))
 }
 
-/// One category: its pool's verdict by reference, its own checks in words.
-fn category_row(category: &PoolReport) -> Vec<String> {
+/// Categories that did not move, worst first: a line for each verdict and run.
+fn as_before(context: Context<'_>, still: &[&PoolReport]) -> Vec<String> {
+    let mut groups: BTreeMap<(std::cmp::Reverse<Verdict>, &str), Vec<String>> = BTreeMap::new();
+    for category in still {
+        let key = (std::cmp::Reverse(category.verdict), category.since.as_str());
+        groups.entry(key).or_default().push(name(category.id.as_str()));
+    }
+    let line = |((verdict, since), mut names): ((std::cmp::Reverse<Verdict>, &str), Vec<String>)| {
+        let more = names.len().saturating_sub(context.detail.most);
+        names.truncate(context.detail.most);
+        if more > 0 {
+            names.push(format!("and {more} more in the run file"));
+        }
+        format!("- {} since {since}: {}", verdict.0, names.join(", "))
+    };
+    groups.into_iter().map(line).collect()
+}
+
+/// One category: its pool's verdict by reference, its own checks in words; in short only those that differ from its pool's.
+fn category_row(context: Context<'_>, category: &PoolReport) -> Vec<String> {
     let pool = match &category.subject {
         Subject::Category { pool: Some(pool) } => name(pool.as_str()),
         _ => NOTHING.to_owned(),
     };
-    let own: Vec<_> = category.checks.iter().map(|check| format!("{} {}", check.check, check.verdict)).collect();
+    let runs_on = match &category.subject {
+        Subject::Category { pool: Some(pool) } => context.report.pools.iter().find(|one| one.id == *pool),
+        _ => None,
+    };
+    let of_pool =
+        |check: &CheckReport| runs_on?.checks.iter().find(|one| one.check == check.check).map(|one| one.verdict);
+    let is_shown = |check: &&CheckReport| {
+        context.detail.blocks == Blocks::Full || of_pool(check).is_none_or(|verdict| verdict != check.verdict)
+    };
+    let own: Vec<_> = category.checks.iter().filter(is_shown).map(|c| format!("{} {}", c.check, c.verdict)).collect();
     let own = if own.is_empty() { NOTHING.to_owned() } else { own.join(", ") };
     vec![name(category.id.as_str()), pool, category.verdict.to_string(), own, category.since.clone()]
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::parse::{run_anchor, run_marker};
-use super::{pools, tables};
+use super::{brief, pools, tables};
 use crate::history::RunFact;
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{categories, counted, minute, pools as pools_of, tally};
@@ -15,12 +15,9 @@ const MOST_LINES: usize = 400;
 /// Its size in bytes.
 const MOST_BYTES: usize = 20_000;
 
-/// What no section can show.
+/// What no section can show; where nothing moved it stands in the section since which everything holds.
 const LIMITS: &str = "What this does not show: cause (routers and people choose who gets which task), what a plan costs in \
                       cash (prices are list prices), how a market index would rank on this fleet's own work.";
-
-/// The same in a section in which nothing moved.
-const LIMITS_SHORT: &str = "What this does not show: cause, what a plan costs in cash, how a market index would rank on this fleet's own work.";
 
 /// How the numbers behind a verdict are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,21 +30,58 @@ pub(super) enum Numbers {
     RunFile,
 }
 
-/// How much a section tells about one pool.
+/// How a pool that moved is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocks {
+    /// A block: every check in numbers and in words.
+    Full,
+    /// A block: every check in numbers, the worst one in words.
+    Brief,
+    /// One row for every check that needs someone or moved.
+    Rows,
+}
+
+/// How much a section tells.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Detail {
+    /// How a pool that moved is told.
+    pub(super) blocks: Blocks,
     /// The numbers behind its verdict.
     pub(super) numbers: Numbers,
     /// Most findings in words beside the one that carries each check.
     pub(super) findings: usize,
+    /// Most characters of a finding's words.
+    pub(super) words: usize,
+    /// Most rows of any table and lines of any list; how many more there are is said.
+    pub(super) most: usize,
 }
 
-/// From most to least.
-const DETAILS: [Detail; 4] = [
-    Detail { numbers: Numbers::Rows, findings: usize::MAX },
-    Detail { numbers: Numbers::Compact, findings: 6 },
-    Detail { numbers: Numbers::RunFile, findings: 2 },
-    Detail { numbers: Numbers::RunFile, findings: 0 },
+impl Detail {
+    /// Fewer bytes than a section of so many pools and categories can have when all are told so; folded rows are the shortest.
+    fn least_bytes(self, pools: usize) -> usize {
+        pools.min(self.most) * 12
+    }
+}
+
+/// Everything.
+const ALL: Detail =
+    Detail { blocks: Blocks::Full, numbers: Numbers::Rows, findings: usize::MAX, words: usize::MAX, most: usize::MAX };
+
+/// Without numbers beside those of the checks.
+const PLAIN: Detail = Detail { numbers: Numbers::RunFile, findings: 0, ..ALL };
+
+/// From most to least. The last one fits whatever the fleet.
+const DETAILS: [Detail; 10] = [
+    ALL,
+    Detail { numbers: Numbers::Compact, findings: 6, ..ALL },
+    Detail { findings: 2, ..PLAIN },
+    PLAIN,
+    Detail { blocks: Blocks::Brief, words: 240, ..PLAIN },
+    Detail { blocks: Blocks::Brief, words: 120, ..PLAIN },
+    Detail { blocks: Blocks::Rows, words: 120, ..PLAIN },
+    Detail { blocks: Blocks::Rows, words: 120, most: 24, ..PLAIN },
+    Detail { blocks: Blocks::Rows, words: 80, most: 8, ..PLAIN },
+    Detail { blocks: Blocks::Rows, words: 80, most: 2, ..PLAIN },
 ];
 
 /// What the parts of a section need to know.
@@ -64,13 +98,15 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// A link to a file of the reports folder, from the repository root, because finished months move.
     pub(super) fn link(&self, label: &str, file: &str) -> String {
+        self.link_as(&text::name(label, Place::Markdown), file)
+    }
+
+    /// The same with words of our own.
+    fn link_as(&self, label: &str, file: &str) -> String {
         let path = format!("{}/{file}", self.reports.trim_matches('/'));
         let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
-        if is_plain && !path.split('/').any(|part| part == "..") {
-            format!("[{}](/{path})", text::name(label, Place::Markdown))
-        } else {
-            text::name(label, Place::Markdown)
-        }
+        let is_link = is_plain && !path.split('/').any(|part| part == "..");
+        if is_link { format!("[{label}](/{path})") } else { label.to_owned() }
     }
 }
 
@@ -86,12 +122,13 @@ pub struct Since<'a> {
 }
 
 /// The section of a run: anchor, heading, headline, sources, one open block per pool that moved, one row per pool that needs
-/// someone as before, the rest folded. `reports` is the reports folder relative to the repository root.
+/// someone as before, the rest folded. What a large fleet's section leaves to the run file is said in it. `reports` is the reports folder relative to the repository root.
 pub fn render_section(report: &Report, reports: &str, since: Since<'_>) -> String {
     let draft = |detail: Detail| draft(Context { report, reports, detail }, since);
     let fits = |text: &String| text.len() <= MOST_BYTES && text.lines().count() <= MOST_LINES;
     let [most @ .., least] = DETAILS;
-    most.into_iter().map(draft).find(fits).unwrap_or_else(|| draft(least))
+    let may_fit = |detail: &Detail| detail.least_bytes(report.pools.len()) <= MOST_BYTES;
+    most.into_iter().filter(may_fit).map(draft).find(fits).unwrap_or_else(|| draft(least))
 }
 
 /// The section at one level of detail: parts with a blank line between them.
@@ -99,20 +136,24 @@ fn draft(context: Context<'_>, since: Since<'_>) -> String {
     let mut parts = vec![heading(context.report)];
     parts.extend(frozen(context.report));
     parts.push(headline(context.report));
-    parts.extend(tables::moved(context.report, since.before));
-    parts.extend(tables::cadence(since.cadence));
-    parts.extend(tables::remarks(context.report));
-    parts.push(tables::sources(context.report));
+    parts.extend(left_out(context));
+    parts.extend(tables::moved(context, since.before));
+    parts.extend(tables::cadence(context, since.cadence));
+    parts.extend(tables::remarks(context));
+    parts.push(tables::sources(context));
     parts.extend(pools::open_blocks(context));
     parts.extend(pools::carried(context));
-    parts.extend(pools::folded(context.report));
+    parts.extend(pools::folded(context));
     parts.extend(pools::categories(context));
-    parts.extend(tables::proposals(context));
+    parts.extend(match context.detail.blocks {
+        Blocks::Full => tables::proposals(context),
+        Blocks::Brief | Blocks::Rows => brief::proposals(context, &parts.concat()),
+    });
     parts.extend(tables::standings(context));
-    parts.extend(tables::issues(since.issues));
-    parts.extend(tables::calibration(context.report));
-    parts.extend(tables::unmatched(context.report));
-    parts.extend(tables::rejects(context.report));
+    parts.extend(tables::issues(context, since.issues));
+    parts.extend(tables::calibration(context));
+    parts.extend(tables::unmatched(context));
+    parts.extend(tables::rejects(context));
     parts.push(footer(context));
     let mut text = parts.join("\n\n");
     text.push('\n');
@@ -135,6 +176,23 @@ fn frozen(report: &Report) -> Option<String> {
             minute(report.now)
         )
     })
+}
+
+/// What this section leaves to the run file so that a diff shows it at once.
+fn left_out(context: Context<'_>) -> Option<String> {
+    let detail = context.detail;
+    let what = match (detail.blocks, detail.numbers) {
+        (Blocks::Full, Numbers::Rows | Numbers::Compact) => return None,
+        (Blocks::Full, Numbers::RunFile) => "the numbers behind each verdict are",
+        (Blocks::Brief, _) => "all but the worst finding of each pool, and the numbers behind each verdict, are",
+        (Blocks::Rows, _) => "the words of each finding and the numbers behind each verdict are",
+    };
+    let rows = match detail.most {
+        usize::MAX => String::new(),
+        most => format!("; every table is cut after {}", counted(most, "row", "rows")),
+    };
+    let file = format!("runs/{}.json", context.report.run_id);
+    Some(format!("Shortened to 20 KB: {what} in the {}{rows}.", context.link_as("run file", &file)))
 }
 
 /// Verdicts in bold, then how much was judged, then how it moved.
@@ -171,12 +229,13 @@ fn footer(context: Context<'_>) -> String {
     let file = format!("runs/{}.json", report.run_id);
     let policy = text::name(short(&report.policy_digest), Place::Markdown);
     let due = report.next_due.map_or(String::new(), |due| format!(" Next review due {}.", minute(due)));
-    let mut lines = vec![format!("Every number of this run: {}. Policy {policy}.{due}", context.link(&file, &file))];
+    let run = if tables::is_still(report) { context.link_as("run file", &file) } else { context.link(&file, &file) };
+    let mut lines = vec![format!("Every number of this run: {run}. Policy {policy}.{due}")];
     lines.extend(report.index_version.as_ref().map(|version| {
         let version = text::name(version, Place::Markdown);
         format!("Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v{version})")
     }));
-    lines.push(if tables::is_still(report) { LIMITS_SHORT } else { LIMITS }.to_owned());
+    lines.extend((!tables::is_still(report)).then(|| LIMITS.to_owned()));
     lines.join("\n\n")
 }
 

@@ -6,7 +6,7 @@ use super::section::Context;
 use crate::history::RunFact;
 use crate::outputs::calibration;
 use crate::outputs::text::{self, Place};
-use crate::outputs::view::{self, NOTHING, minute};
+use crate::outputs::view::{self, NOTHING, counted, minute};
 use crate::verdict::{Baseline, PoolReport, Proposal, Report, Standing};
 use crate::vocabulary::{SourceNote, SourceState};
 
@@ -23,6 +23,33 @@ pub(super) fn table(heads: &[&str], rule: &str, rows: impl IntoIterator<Item = V
     lines.join("\n")
 }
 
+/// As many rows as a section shows, and how many more there are; a row is only made when it is shown.
+pub(super) fn capped<T>(
+    context: Context<'_>,
+    heads: &[&str],
+    rule: &str,
+    all: &[T],
+    row: impl Fn(&T) -> Vec<String>,
+) -> String {
+    let more = all.len().saturating_sub(context.detail.most);
+    let table = table(heads, rule, all.iter().take(context.detail.most).map(row));
+    if more == 0 {
+        table
+    } else {
+        format!("{table}\n\nAnd {} in the run file.", counted(more, "more row", "more rows"))
+    }
+}
+
+/// As many lines as a section shows, and how many more there are.
+pub(super) fn listed(context: Context<'_>, mut lines: Vec<String>) -> String {
+    let more = lines.len().saturating_sub(context.detail.most);
+    lines.truncate(context.detail.most);
+    if more > 0 {
+        lines.push(format!("- and {more} more in the run file"));
+    }
+    lines.join("\n")
+}
+
 /// A part that is folded away: GitHub needs the blank lines.
 pub(super) fn fold(summary: &str, body: &str) -> String {
     format!("<details>\n<summary>{summary}</summary>\n\n{body}\n\n</details>")
@@ -34,31 +61,41 @@ pub(super) fn is_still(report: &Report) -> bool {
     report.previous_run.is_some() && counts.new + counts.updated + counts.absent == 0
 }
 
-/// What the judgement rests on. Where nothing moved, sources that are fresh share a line with their ages.
-pub(super) fn sources(report: &Report) -> String {
+/// What the judgement rests on. Where nothing moved, sources that are fresh share a line with their ages, without remarks.
+pub(super) fn sources(context: Context<'_>) -> String {
+    let report = context.report;
     let heads = ["Source", "State", "As of", "Age h", "Max age h", "Rows", "Used", "Rejected", "Digest"];
-    let is_short = |note: &SourceNote| is_still(report) && note.rejected == 0 && note.is_usable();
-    let (short, long): (Vec<&SourceNote>, Vec<&SourceNote>) = report.sources.iter().partition(|note| is_short(note));
+    let (absent, there): (Vec<&SourceNote>, Vec<&SourceNote>) =
+        report.sources.iter().partition(|note| note.state == SourceState::NotConfigured);
+    let (short, long): (Vec<&SourceNote>, Vec<&SourceNote>) =
+        there.into_iter().partition(|note| is_still(report) && note.is_usable());
     let mut parts = Vec::new();
-    if !long.is_empty() || short.is_empty() {
+    if !long.is_empty() {
         let rows = long.into_iter().map(|note| source_row(note, report));
         parts.push(table(&heads, "|:--|:--|:--|--:|--:|--:|--:|--:|:--|", rows));
     }
     let ages: Vec<String> = short.iter().map(|note| short_age(note, report)).collect();
     if !ages.is_empty() {
-        parts.push(format!("Fresh, age of at most: {}", ages.join(", ")));
+        parts.push(format!("Fresh, age of at most: {}.", ages.join(", ")));
     }
-    let remarks: Vec<_> = report.sources.iter().filter(|note| !note.remarks.is_empty()).map(source_remarks).collect();
+    if !absent.is_empty() {
+        let names: Vec<&str> = absent.iter().map(|note| note.source.as_str()).collect();
+        parts.push(format!("Not configured: {}.", names.join(", ")));
+    }
+    let told = report.sources.iter().filter(|note| !is_still(report) || !note.is_usable());
+    let remarks: Vec<_> = told.filter(|note| !note.remarks.is_empty()).map(source_remarks).collect();
     if !remarks.is_empty() {
-        parts.push(remarks.join("\n"));
+        parts.push(listed(context, remarks));
     }
     parts.join("\n\n")
 }
 
-/// A fresh source with its age and the age from which on it is stale.
+/// A fresh source with its age, the age from which on it is stale, and how many of its rows were not used because they are
+/// broken.
 fn short_age(note: &SourceNote, report: &Report) -> String {
     let hours = |hours: Option<f64>| hours.map_or(NOTHING.to_owned(), |hours| format!("{hours:.1}"));
-    format!("{} {} of {} h", note.source, hours(note.age_hours(report.now)), hours(note.max_age_hours))
+    let age = format!("{} {} of {} h", note.source, hours(note.age_hours(report.now)), hours(note.max_age_hours));
+    if note.rejected == 0 { age } else { format!("{age} ({} of {} rows rejected)", note.rejected, note.rows) }
 }
 
 /// Further facts about one source.
@@ -90,15 +127,15 @@ fn source_row(note: &SourceNote, report: &Report) -> Vec<String> {
 }
 
 /// Remarks on the whole run.
-pub(super) fn remarks(report: &Report) -> Option<String> {
+pub(super) fn remarks(context: Context<'_>) -> Option<String> {
     let lines: Vec<_> =
-        report.remarks.iter().map(|remark| format!("- {}", text::sentence(remark, Place::Markdown))).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+        context.report.remarks.iter().map(|remark| format!("- {}", text::sentence(remark, Place::Markdown))).collect();
+    (!lines.is_empty()).then(|| listed(context, lines))
 }
 
 /// Pools and categories whose verdict is another than in the run before.
-pub(super) fn moved(report: &Report, before: Option<&RunFact>) -> Option<String> {
-    let before = before?;
+pub(super) fn moved(context: Context<'_>, before: Option<&RunFact>) -> Option<String> {
+    let (report, before) = (context.report, before?);
     let line = |pool: &PoolReport| {
         let was = before.verdicts.get(pool.id.as_str()).map(|pool| pool.verdict);
         let name = text::name(pool.id.as_str(), Place::Markdown);
@@ -112,13 +149,13 @@ pub(super) fn moved(report: &Report, before: Option<&RunFact>) -> Option<String>
         before.verdicts.iter().filter(|(id, _)| !report.pools.iter().any(|pool| pool.id.as_str() == id.as_str()));
     let gone = gone.map(|(id, was)| format!("- {}: {} → not there", text::name(id, Place::Markdown), was.verdict));
     let lines: Vec<String> = report.pools.iter().filter_map(line).chain(gone).collect();
-    (!lines.is_empty()).then(|| format!("Verdicts that moved:\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Verdicts that moved:\n\n{}", listed(context, lines)))
 }
 
 /// Runs that were missed, late or killed since the run before.
-pub(super) fn cadence(said: &[String]) -> Option<String> {
+pub(super) fn cadence(context: Context<'_>, said: &[String]) -> Option<String> {
     let lines: Vec<_> = said.iter().map(|line| format!("- {}", text::own(line, Place::Markdown))).collect();
-    (!lines.is_empty()).then(|| format!("Cadence since the run before:\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Cadence since the run before:\n\n{}", listed(context, lines)))
 }
 
 /// The link of a proposal, by the first digits of its fingerprint.
@@ -128,11 +165,11 @@ pub(super) fn proposal_link(context: Context<'_>, proposal: &Proposal) -> String
     format!("{} {link}", context.report.label(&proposal.fingerprint)).trim_start().to_owned()
 }
 
-/// The link with how long it has been carried.
-pub(super) fn carried_link(context: Context<'_>, proposal: &Proposal) -> String {
-    let link = proposal_link(context, proposal);
+/// The first digits of a fingerprint with how long it has been carried: the index and the section of `Since` have the link.
+pub(super) fn carried_name(context: Context<'_>, proposal: &Proposal) -> String {
+    let short = text::name(proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint), Place::Markdown);
     let standing = context.report.standings.get(&proposal.fingerprint);
-    standing.map_or(link.clone(), |standing| format!("{link} {}", view::carried(standing)))
+    standing.map_or(short.clone(), |standing| format!("{short} {}", view::carried(standing)))
 }
 
 /// Open proposals.
@@ -154,21 +191,22 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
         context.report.proposals.iter().partition(|proposal| proposal.baseline_state == Baseline::Unchanged.as_str());
     let table = (!moved.is_empty()).then(|| table(&heads, "|:--|:--|:--|--:|:--|:--|:--|", moved.into_iter().map(row)));
     let carried = carried.into_iter().filter(|proposal| !super::pools::is_carried(context, proposal));
-    let links: Vec<String> = carried.map(|proposal| carried_link(context, proposal)).collect();
-    let carried = (!links.is_empty()).then(|| format!("Unchanged: {}", first(links, "; ")));
+    let names: Vec<String> = carried.map(|proposal| carried_name(context, proposal)).collect();
+    let carried = (!names.is_empty()).then(|| format!("Unchanged: {}", first(context, names, "; ")));
     let parts: Vec<String> = table.into_iter().chain(carried).collect();
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
 
 /// What became of issues; the lines are Markdown already.
-pub(super) fn issues(lines: &[String]) -> Option<String> {
+pub(super) fn issues(context: Context<'_>, lines: &[String]) -> Option<String> {
     let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
-    (!lines.is_empty()).then(|| format!("### Issues\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("### Issues\n\n{}", listed(context, lines)))
 }
 
 /// How the reviewer's own claims came true, and the landed changes that are being measured or whose measurement ended now. Where
 /// nothing moved and nothing was ever measured, a few words.
-pub(super) fn calibration(report: &Report) -> Vec<String> {
+pub(super) fn calibration(context: Context<'_>) -> Vec<String> {
+    let report = context.report;
     let numbers = &report.calibration;
     if is_still(report) && !numbers.has_history() {
         return vec![format!("Calibration: n 0; new claims at {:.3}.", numbers.propose_bar)];
@@ -176,11 +214,12 @@ pub(super) fn calibration(report: &Report) -> Vec<String> {
     let bounds =
         calibration::bounds_line(numbers).map_or_else(String::new, |said| format!(" Aligned verdicts: {said}."));
     let mut parts = vec![format!("Calibration of our own claims: {}.{bounds}", calibration::line(numbers))];
-    let rows: Vec<_> =
-        calibration::current(numbers).map(|change| calibration::cells(change, Place::Markdown)).collect();
-    if !rows.is_empty() {
+    let changes: Vec<_> = calibration::current(numbers).collect();
+    if !changes.is_empty() {
         let rule = "|:--|:--|:--|--:|--:|--:|:--|:--|";
-        parts.push(format!("### Landed changes, measured\n\n{}", table(&calibration::HEADS, rule, rows)));
+        let table =
+            capped(context, &calibration::HEADS, rule, &changes, |change| calibration::cells(change, Place::Markdown));
+        parts.push(format!("### Landed changes, measured\n\n{table}"));
     }
     parts
 }
@@ -191,13 +230,14 @@ pub(super) fn standings(context: Context<'_>) -> Option<String> {
         format!("- {}", text::sentence(&view::standing(standing, context.report), Place::Markdown))
     };
     let lines: Vec<String> = context.report.other_standings().into_iter().map(line).collect();
-    (!lines.is_empty()).then(|| format!("### Proposals decided, landed or ended\n\n{}", first(lines, "\n")))
+    (!lines.is_empty()).then(|| format!("### Proposals decided, landed or ended\n\n{}", first(context, lines, "\n")))
 }
 
 /// The first few of some lines, and how many more there are.
-fn first(mut lines: Vec<String>, between: &str) -> String {
-    let more = lines.len().saturating_sub(MOST_PROPOSALS);
-    lines.truncate(MOST_PROPOSALS);
+fn first(context: Context<'_>, mut lines: Vec<String>, between: &str) -> String {
+    let most = MOST_PROPOSALS.min(context.detail.most);
+    let more = lines.len().saturating_sub(most);
+    lines.truncate(most);
     if more > 0 {
         let start = if between.contains('\n') { "- " } else { "" };
         lines.push(format!("{start}and {more} more in the run file"));
@@ -206,8 +246,9 @@ fn first(mut lines: Vec<String>, between: &str) -> String {
 }
 
 /// Names that matched nothing, by source; suggestions are shown and never used.
-pub(super) fn unmatched(report: &Report) -> Option<String> {
-    let is_still = is_still(report);
+pub(super) fn unmatched(context: Context<'_>) -> Option<String> {
+    let report = context.report;
+    let most = MOST_UNMATCHED.min(context.detail.most);
     let mut by_source: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (source, id, suggestion) in &report.unmatched {
         let id = text::name(id, Place::Markdown);
@@ -215,26 +256,26 @@ pub(super) fn unmatched(report: &Report) -> Option<String> {
         by_source.entry(source).or_default().push(suggestion.as_ref().map_or_else(|| id.clone(), like));
     }
     let line = |(source, mut names): (&str, Vec<String>)| {
-        let more = names.len().saturating_sub(MOST_UNMATCHED);
-        names.truncate(MOST_UNMATCHED);
+        let more = names.len().saturating_sub(most);
+        names.truncate(most);
         if more > 0 {
             names.push(format!("and {more} more in the run file"));
         }
         format!("- {}: {}", text::own(source, Place::Markdown), names.join(", "))
     };
-    if is_still && !report.unmatched.is_empty() {
-        let words = "names matched no known model, as the run file lists them";
-        return Some(format!("{} {words}.", report.unmatched.len()));
+    if is_still(report) && !report.unmatched.is_empty() {
+        let names = counted(report.unmatched.len(), "name", "names");
+        return Some(format!("{names} matched no known model; the run file has them."));
     }
     let lines: Vec<_> = by_source.into_iter().map(line).collect();
     let summary = format!("Names that matched no known model: {} (suggestions are never used)", report.unmatched.len());
     (!lines.is_empty()).then(|| fold(&summary, &lines.join("\n")))
 }
 
-/// The first few rows of each source that were not used.
-pub(super) fn rejects(report: &Report) -> Option<String> {
+/// The first few rows of each source that were not used; where nothing moved their counts stand with the sources.
+pub(super) fn rejects(context: Context<'_>) -> Option<String> {
     let mut lines = Vec::new();
-    for note in &report.sources {
+    for note in context.report.sources.iter().filter(|note| !is_still(context.report) || !note.is_usable()) {
         for reject in &note.rejects {
             let place = text::name(&reject.place.to_string(), Place::Markdown);
             lines.push(format!("- {}: {place} {}", note.source, text::quote(&reject.reason, Place::Markdown)));
@@ -244,5 +285,5 @@ pub(super) fn rejects(report: &Report) -> Option<String> {
             lines.push(format!("- {}: and {more} more", note.source));
         }
     }
-    (!lines.is_empty()).then(|| format!("Rows that were not used:\n\n{}", lines.join("\n")))
+    (!lines.is_empty()).then(|| format!("Rows that were not used:\n\n{}", listed(context, lines)))
 }

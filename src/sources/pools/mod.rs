@@ -27,7 +27,10 @@ pub fn read_config(path: &Path, display: &str) -> Result<ConfigFile, String> {
         return Err(format!("{display}: not a regular file"));
     }
     if metadata.len() > MAX_BYTES {
-        return Err(format!("{display}: larger than {} MiB", MAX_BYTES / 1024 / 1024));
+        return Err(format!(
+            "{display}: larger than {} MiB, the most that is read; is it the right file?",
+            MAX_BYTES / 1024 / 1024
+        ));
     }
     let mut bytes = Vec::new();
     std::fs::File::open(path)

@@ -3,53 +3,30 @@
 #![expect(clippy::disallowed_methods, reason = "the one room that opens files for writing")]
 
 mod blocks;
-
-use std::fmt;
-use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
-
-use anyhow::{Context as _, Result, anyhow, bail};
+mod cache;
+mod lock;
+mod look;
+mod write;
 
 pub use blocks::{Look, look_at, read_blocks};
+pub use cache::Cache;
+pub use lock::lock_owner;
+pub use look::{files_in, look, look_into};
+pub use write::{Step, Steps, append_aside, create_new, replace_fetched};
 
-/// The name of the lock in the reports folder. It is never deleted; an empty one is free.
-const LOCK: &str = ".lock";
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Seek as _, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use lock::{LOCK, take_lock};
+use look::{entries, is_month_name, made_folder, read_file, resolve, resolved_log};
+use write::{NEW, ask, new_path, sync_folder, torn_path, write_bytes, write_whole};
 
 /// The folder beside the log that holds finished months.
 const MONTHS: &str = "log";
-
-/// What a whole file is called until it is put in its place: `.<name>.new`, beside it.
-const NEW: &str = ".new";
-
-/// One thing that is about to happen to a file. Between any two of them a process may be killed or a disk may be full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// Makes a folder that is missing.
-    MakeFolder,
-    /// Takes the lock.
-    Lock,
-    /// Creates or opens a file.
-    Open,
-    /// Writes the first half of some bytes.
-    WriteHalf,
-    /// Writes the rest.
-    WriteRest,
-    /// Syncs a file.
-    Sync,
-    /// Puts a new file in the place of an old one.
-    Rename,
-    /// Syncs a folder.
-    SyncFolder,
-    /// Cuts a file.
-    Truncate,
-    /// Deletes a file.
-    Remove,
-}
-
-/// Is asked before every step. What it answers with is what the step fails with; tests end the process in it.
-pub type Steps = Rc<dyn Fn(Step, &Path) -> std::io::Result<()>>;
 
 /// Where a run may write. Dropping it frees the lock.
 pub struct Store {
@@ -329,278 +306,4 @@ impl Drop for Store {
         // An error leaves a stale process id in a file that only people read.
         let _ = self.lock.set_len(0);
     }
-}
-
-/// The bytes of any file, for verbs that look without taking the lock; `None` when there is none.
-pub fn look(path: &Path) -> Result<Option<Vec<u8>>> {
-    read_file(path).with_context(|| format!("reading {}", path.display()))
-}
-
-/// A folder for what can be read again. Anything in it may be lost; nothing else may be written through it.
-#[derive(Debug)]
-pub struct Cache {
-    /// The folder.
-    folder: PathBuf,
-}
-
-impl Cache {
-    /// A cache in a folder; a relative path starts at the workspace. Nothing is made yet.
-    pub fn at(workspace: &Path, folder: &Path) -> Self {
-        Self { folder: workspace.join(folder) }
-    }
-
-    /// The bytes of a file; `None` when there is none or it cannot be read.
-    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
-        read_file(&self.folder.join(name)).ok().flatten()
-    }
-
-    /// Puts these bytes in the place of a file, and a mark in the folder that tells backups to pass it by.
-    /// Errors: a name that leads elsewhere, a folder that cannot be made or written.
-    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        if Path::new(name).file_name().is_none_or(|plain| plain != name) {
-            bail!("refusing to write {name:?} into the cache");
-        }
-        let folder = made_folder(&self.folder)?;
-        let mark = folder.join("CACHEDIR.TAG");
-        let owner = format!(".{}", std::process::id());
-        let shown = || format!("writing {}", self.folder.join(name).display());
-        if !mark.exists() {
-            let new = new_path(&mark, &owner);
-            write_whole(None, &mark, &new, CACHE_MARK).with_context(shown)?;
-        }
-        let path = folder.join(name);
-        write_whole(None, &path, &new_path(&path, &owner), bytes).with_context(shown)
-    }
-}
-
-/// The plain files of a folder whose names pass, sorted by name, each with its bytes or a fragment that says why not.
-pub fn files_in(folder: &Path, passes: &dyn Fn(&str) -> bool) -> Vec<(String, std::result::Result<Vec<u8>, String>)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| passes(name));
-    names.sort();
-    let read = |name: String| {
-        let bytes = read_file(&folder.join(&name)).map_err(|error| format!("cannot be read: {}", error.kind()));
-        (name, bytes.map(Option::unwrap_or_default))
-    };
-    names.into_iter().map(read).collect()
-}
-
-/// What marks a cache folder (bford.info/cachedir).
-const CACHE_MARK: &[u8] =
-    b"Signature: 8a477f597d28d172789f06886806bc55\n# A cache of pool-review; it may be deleted at any time.\n";
-
-/// The names of what lies in a folder, sorted; none when there is no folder.
-pub fn look_into(folder: &Path) -> Result<Vec<String>> {
-    let names = entries(folder)?.into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    Ok(names)
-}
-
-/// The process id that stands in the lock of a reports folder; `None` when it is free.
-pub fn lock_owner(reports: &Path) -> Option<u32> {
-    fs::read_to_string(reports.join(LOCK)).ok()?.trim().parse().ok()
-}
-
-/// Adds bytes to the end of a file that the surroundings named for it, such as the summary of a job: nothing of a run.
-pub fn append_aside(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || File::options().append(true).create(true).open(path)?.write_all(bytes);
-    write().with_context(|| format!("appending to {}", path.display()))
-}
-
-/// Replaces a file of the data folder whole, for `fetch` alone; its folder is made if it is missing. A link is followed, so
-/// that it stays a link. Writers hold no lock here, so the new name carries the process.
-pub fn replace_fetched(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || {
-        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-        let target = resolve(path)?;
-        write_whole(None, &target, &new_path(&target, &format!(".{}", std::process::id())), bytes)
-    };
-    write().with_context(|| format!("writing {}", path.display()))
-}
-
-/// Makes a new file with its folders, for `init` alone; a file that is there is an error and stays as it is.
-pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || {
-        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-        let mut file = File::options().write(true).create_new(true).open(path)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    };
-    write().with_context(|| format!("writing {}", path.display()))
-}
-
-/// Writes a whole file under a new name beside its place and puts it there. The old file's mode is kept. On an error the old
-/// file stands, and the new one is taken away as far as that is possible.
-fn write_whole(steps: Option<&Steps>, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let written = write_new(steps, path, new, bytes);
-    if written.is_err() {
-        // The error that counts is the first one; what stays is swept by the next run.
-        let _ = fs::remove_file(new);
-    }
-    written
-}
-
-/// The steps of [`write_whole`].
-fn write_new(steps: Option<&Steps>, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    ask(steps, Step::Open, new)?;
-    if new.symlink_metadata().is_ok() {
-        fs::remove_file(new)?;
-    }
-    let mut file = File::options().write(true).create_new(true).open(new)?;
-    if let Ok(old) = path.metadata() {
-        file.set_permissions(old.permissions())?;
-    }
-    write_bytes(steps, &mut file, new, bytes)?;
-    ask(steps, Step::Sync, new)?;
-    file.sync_all()?;
-    ask(steps, Step::Rename, path)?;
-    fs::rename(new, path)?;
-    sync_folder(steps, path)
-}
-
-/// Writes bytes in two halves, so that a step lies between them.
-fn write_bytes(steps: Option<&Steps>, file: &mut File, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let (half, rest) = bytes.split_at(bytes.len() / 2);
-    ask(steps, Step::WriteHalf, path)?;
-    file.write_all(half)?;
-    ask(steps, Step::WriteRest, path)?;
-    file.write_all(rest)
-}
-
-/// Syncs the folder of a file, so that its new name is kept.
-fn sync_folder(steps: Option<&Steps>, path: &Path) -> std::io::Result<()> {
-    ask(steps, Step::SyncFolder, path)?;
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-}
-
-/// Asks before a step.
-fn ask(steps: Option<&Steps>, step: Step, path: &Path) -> std::io::Result<()> {
-    steps.map_or(Ok(()), |steps| steps(step, path))
-}
-
-/// What lies in a folder; nothing when there is none.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let read = || match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
-    };
-    read().with_context(|| format!("listing {}", folder.display()))
-}
-
-/// `.<name>.new` beside a file; `mark` tells writers apart that hold no lock.
-fn new_path(path: &Path, mark: &str) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(mark);
-    name.push(NEW);
-    path.with_file_name(name)
-}
-
-/// Whether a file name reads `YYYY-MM.md`.
-fn is_month_name(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    bytes.len() == 10
-        && bytes.ends_with(b".md")
-        && bytes[4] == b'-'
-        && bytes[..7].iter().enumerate().all(|(i, byte)| i == 4 || byte.is_ascii_digit())
-}
-
-/// A folder, made if missing, resolved.
-fn made_folder(path: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(path).with_context(|| format!("making the folder {}", path.display()))?;
-    path.canonicalize().with_context(|| format!("opening the folder {}", path.display()))
-}
-
-/// The log's path with its folder made and links followed.
-fn resolved_log(log: &Path) -> Result<PathBuf> {
-    let (Some(folder), Some(name)) = (log.parent(), log.file_name()) else {
-        bail!("the log path {} names no file", log.display());
-    };
-    if log.extension().is_none_or(|ending| ending != "md") {
-        bail!("the log path {} does not end in .md", log.display());
-    }
-    let path = made_folder(folder)?.join(name);
-    let path = resolve(&path).with_context(|| format!("opening the log {}", log.display()))?;
-    if path.extension().is_none_or(|ending| ending != "md") {
-        bail!("the log path {} leads to {}, which does not end in .md", log.display(), path.display());
-    }
-    Ok(path)
-}
-
-/// Takes the exclusive lock and writes the process id into it for people. A process id that is still there belongs to a run
-/// that was killed; the sentence says so.
-fn take_lock(path: &Path) -> Result<(File, Option<String>)> {
-    ensure_regular(path).with_context(|| format!("opening {}", path.display()))?;
-    let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
-    let mut file = open.with_context(|| format!("opening {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(held_by_another(path, &mut file)),
-        Err(TryLockError::Error(error)) => return Err(error).with_context(|| format!("locking {}", path.display())),
-    }
-    let killed = owner(&mut file)
-        .map(|pid| format!("the run of process {pid} was killed; the lock was taken over and its work is completed"));
-    let write = file.set_len(0).and_then(|()| {
-        file.seek(SeekFrom::Start(0))?;
-        writeln!(file, "{}", std::process::id())
-    });
-    write.with_context(|| format!("writing {}", path.display()))?;
-    Ok((file, killed))
-}
-
-/// The process id in a lock file.
-fn owner(file: &mut File) -> Option<String> {
-    let mut owner = String::new();
-    file.take(20).read_to_string(&mut owner).ok()?;
-    let owner = owner.trim();
-    (!owner.is_empty() && owner.bytes().all(|byte| byte.is_ascii_digit())).then(|| owner.to_owned())
-}
-
-/// The one line that a second run ends with: who holds the lock, and for how long.
-fn held_by_another(path: &Path, file: &mut File) -> anyhow::Error {
-    let since = file.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| at.elapsed().ok());
-    let since = since.map_or(String::new(), |age| format!(", for {} s", age.as_secs()));
-    let owner = owner(file).unwrap_or_else(|| "unknown".to_owned());
-    anyhow!("another run holds {} (pid {owner}{since})", path.display())
-}
-
-/// Follows links of the deepest part that exists and joins the rest. A link that leads nowhere is an error.
-fn resolve(path: &Path) -> std::io::Result<PathBuf> {
-    if path.symlink_metadata().is_ok() {
-        return path.canonicalize();
-    }
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => Ok(resolve(parent)?.join(name)),
-        _ => path.canonicalize(),
-    }
-}
-
-/// An error unless the path is a plain file or nothing.
-fn ensure_regular(path: &Path) -> std::io::Result<()> {
-    match path.metadata() {
-        Ok(meta) if meta.is_file() => Ok(()),
-        Ok(_) => Err(std::io::Error::other("not a regular file")),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// The bytes of a plain file, `None` when there is none.
-fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    ensure_regular(path)?;
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// `<file>.torn`.
-fn torn_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".torn");
-    PathBuf::from(name)
 }
