@@ -21,7 +21,7 @@ pub use carry::{Filed, Filing, Outbox};
 pub use decide::{Known, KnownState};
 pub use marker::{Marker, comment_key};
 pub use plan::{Entry, Plan, plan_json};
-pub(in crate::outputs) use shown::{KILLED, without_tracker};
+pub(in crate::outputs) use shown::{KILLED, PLANNED, without_tracker};
 pub use shown::{lines, section_lines};
 pub use tracker::{Answer, Draft, Edit, Listed, Listing, NewState, Tracker, Trouble};
 

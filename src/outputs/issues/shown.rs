@@ -8,6 +8,9 @@ use crate::outputs::text::{self, Place};
 use crate::outputs::view::counted;
 use crate::verdict::Report;
 
+/// What the last line begins with when nothing was sent.
+pub(in crate::outputs) const PLANNED: &str = "this is a plan made from the ledger, nothing was sent";
+
 /// Most steps that a section lists; the plan file has them all.
 const MOST_LINES: usize = 20;
 
@@ -35,7 +38,7 @@ pub fn section_lines(desk: &Desk<'_>, filed: Option<&Filed>) -> Vec<String> {
     if lines.is_empty() {
         lines.push("none: no open proposal asks to add or to retire a model".to_owned());
     } else if filed.is_none() {
-        lines.push("this is a plan made from the ledger, nothing was sent: `review --file-issues` looks at the tracker and carries it out".to_owned());
+        lines.push(format!("{PLANNED}: `review --file-issues` looks at the tracker and carries it out"));
     }
     lines
 }

@@ -45,7 +45,10 @@ pub(super) fn carried(context: Context<'_>) -> Option<String> {
         .filter(|(pool, check)| check.verdict == pool.verdict)
         .collect();
     let table = capped(context, &ROW_HEADS, ROW_RULE, &rows, |(pool, check)| {
-        row_of(pool, check, proposal_of(report, check).map(|proposal| carried_name(context, proposal)))
+        // The row ends with the run since which it holds.
+        let since = format!(", since {}", check.since);
+        let proposal = proposal_of(report, check).map(|proposal| carried_name(context, proposal).replace(&since, ""));
+        row_of(pool, check, proposal)
     });
     let count = counted(all.len(), "pool needs", "pools need");
     (!all.is_empty()).then(|| format!("### Carried: {count} someone as before\n\n{table}"))

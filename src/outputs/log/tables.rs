@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::section::Context;
 use crate::history::RunFact;
 use crate::outputs::calibration;
+use crate::outputs::issues::PLANNED;
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{self, NOTHING, counted, minute};
 use crate::verdict::{Baseline, PoolReport, Proposal, Report, Standing};
@@ -197,8 +198,14 @@ pub(super) fn proposals(context: Context<'_>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("### Proposals open after this run\n\n{}", parts.join("\n\n")))
 }
 
-/// What became of issues; the lines are Markdown already.
+/// What became of issues; the lines are Markdown already. Where nothing moved, a plan that was not sent is only counted.
 pub(super) fn issues(context: Context<'_>, lines: &[String]) -> Option<String> {
+    if let [planned @ .., last] = lines
+        && last.starts_with(PLANNED)
+        && is_still(context.report)
+    {
+        return Some(format!("Issues planned and not sent, as before: {}.", planned.len()));
+    }
     let lines: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
     (!lines.is_empty()).then(|| format!("### Issues\n\n{}", listed(context, lines)))
 }
