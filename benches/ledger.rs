@@ -167,7 +167,7 @@ fn measure(run: usize, folder: &Path) {
     let fresh = made();
     let (before, start) = (peak(), worked());
     let took = book(run, folder, fresh);
-    let worked = worked() - start;
+    let worked = worked().saturating_sub(start);
     let all = took.open + took.settle + took.write + took.keep;
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     println!(

@@ -89,8 +89,9 @@ impl Reading {
         }
         match self.ledger.take(line, start) {
             Ok(gap) => {
-                let place = || Place::new(self.path.clone(), self.lines);
-                gap.into_iter().for_each(|gap| self.problems.add(place(), gap));
+                if let Some(gap) = gap {
+                    self.problems.add(Place::new(self.path.clone(), self.lines), gap);
+                }
                 self.fold();
             }
             Err(reason) => self.problems.add(Place::new(self.path.clone(), self.lines), reason),

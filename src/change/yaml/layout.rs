@@ -160,21 +160,19 @@ impl Writer<'_> {
         if drops_head {
             self.drop_head(block, &stays, pointer, out)?;
         }
-        for index in (0..block.members.len()).filter(|index| !kept(*index) && !(drops_head && *index == 0)) {
+        let is_dropped = |index: usize| drops_head && index == 0;
+        for index in (0..block.members.len()).filter(|index| !kept(*index) && !is_dropped(*index)) {
             out.push((self.own_lines(block, index, pointer)?, String::new()));
         }
         let mut at = (!is_inline).then(|| self.line_start(block.members[0].start));
         for (slot, stays) in slots.iter().zip(&stays) {
-            match slot.origin.filter(|_| *stays) {
-                Some(origin) => {
-                    self.member(block, slot, pointer, out)?;
-                    at = Some(self.line_after(block.members[origin].end));
-                }
-                None => {
-                    let Some(at) = at else { return refuse(pointer, "begins on a line that it shares") };
-                    let text = self.newcomer(block, slot, pointer)?;
-                    out.push((at..at, self.on_lines_of_its_own(at, &text)));
-                }
+            if let Some(origin) = slot.origin.filter(|_| *stays) {
+                self.member(block, slot, pointer, out)?;
+                at = Some(self.line_after(block.members[origin].end));
+            } else {
+                let Some(at) = at else { return refuse(pointer, "begins on a line that it shares") };
+                let text = self.newcomer(block, slot, pointer)?;
+                out.push((at..at, self.on_lines_of_its_own(at, &text)));
             }
         }
         Ok(())
