@@ -62,9 +62,12 @@ fn spread(lines: &mut Vec<String>, part: &str, room: &impl Fn(usize) -> usize) {
     }
 }
 
-/// A line of its own, as lines; further ones are indented a little.
+/// A line of its own, as lines; it keeps its indent, further ones are indented a little more.
 pub fn line(words: &str, width: usize) -> Vec<String> {
-    behind(GAP.len(), words, width)
+    let indent = words.len() - words.trim_start_matches(' ').len();
+    let mut lines = behind(indent + GAP.len(), words, width);
+    lines[0].insert_str(0, &words[..indent]);
+    lines
 }
 
 #[cfg(test)]
@@ -80,6 +83,11 @@ mod tests {
         assert!(lines.iter().enumerate().all(|(i, line)| line.chars().count() <= if i == 0 { 50 } else { 60 }));
         let words_of = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words_of(&lines.join(" ")), words_of(words));
+    }
+
+    #[test]
+    fn a_line_keeps_its_indent() {
+        assert_eq!(line("  create one and two", 16), ["  create one", "    and two"]);
     }
 
     #[test]
