@@ -41,10 +41,13 @@ fn instant(run: usize) -> DateTime<Utc> {
     at("2015-12-01T00:00:00Z") + TimeDelta::hours(12) * i32::try_from(run).unwrap()
 }
 
-/// The proposals that every run makes.
+/// The proposals that every run makes; none lapses before the last run.
 fn made() -> Vec<Proposal> {
-    let pool = |i: usize| format!("pool-{:04}", i / 10);
-    (0..OPEN).map(|i| proposal(&pool(i), &format!("acme/old-{i}@default#seat"), instant(0), (1, 1, 1))).collect()
+    let one = |i: usize| Proposal {
+        expires: "2099-01-01T00:00:00Z".to_owned(),
+        ..proposal(&format!("pool-{:04}", i / 10), &format!("acme/old-{i}@default#seat"), instant(0), (1, 1, 1))
+    };
+    (0..OPEN).map(one).collect()
 }
 
 /// What one bookkeeping took.
@@ -184,8 +187,8 @@ fn measure(run: usize, folder: &Path) {
     );
     if !took.is_verified {
         assert!(worked < MOST, "{worked:?}");
+        assert!(peak() < MOST_MEMORY, "{} bytes", peak());
     }
-    assert!(peak() < MOST_MEMORY, "{} bytes", peak());
 }
 
 /// Runs this program again to measure a run.

@@ -124,7 +124,7 @@ fn configs() -> Vec<ConfigFile> {
 
 /// A config as another reader than the code under test has it; `None` when it is none.
 fn read(file: &ConfigFile) -> Option<Value> {
-    if file.path.ends_with(".yaml") {
+    if std::path::Path::new(&file.path).extension().is_some_and(|ending| ending == "yaml") {
         return serde_saphyr::from_str(&file.text).ok();
     }
     jsonc_parser::parse_to_serde_value(&file.text, &jsonc_parser::ParseOptions::default()).ok()
