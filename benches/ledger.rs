@@ -135,7 +135,10 @@ fn fill(path: &Path) -> usize {
                 let mut data = proposal_data.clone();
                 data["fingerprint"] = closed[number].as_str().into();
                 data["number"] = (OPEN + 1 + number).into();
-                data["state"] = if (run / 160) % 2 == 0 { "new" } else { "withdrawn" }.into();
+                // Made and withdrawn by turns; the last turn closes every one of them.
+                let is_made = (run / 160) % 2 == 0 && written < EVENTS - 2 * CLOSED;
+                data["state"] = if is_made { "new" } else { "withdrawn" }.into();
+                data["status"] = if is_made { "proposed" } else { "withdrawn" }.into();
                 ("proposal", data)
             };
             seq += 1;

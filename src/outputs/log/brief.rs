@@ -7,7 +7,7 @@ use super::section::Context;
 use super::tables::{capped, listed, proposal_link};
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{counted, head};
-use crate::verdict::{Baseline, CheckReport, PoolReport, Proposal, Verdict};
+use crate::verdict::{Baseline, CheckReport, Number, PoolReport, Proposal, Verdict};
 
 /// One pool: anchor, heading, marker, lead, the checks that are not aligned as rows, the aligned ones in a line, the finding that
 /// carries the verdict in words, what the checks lack, and how many findings the run file has beside.
@@ -28,6 +28,7 @@ pub(super) fn block(context: Context<'_>, pool: &PoolReport) -> String {
     }
     let carrying = others.iter().filter(|check| check.verdict == pool.verdict).find_map(|check| head(check));
     let mut lines = carrying.map_or_else(Vec::new, |finding| finding_lines(context, finding));
+    lines.extend(pool.checks.iter().filter_map(rates));
     lines.extend(others.iter().filter_map(|check| lacks(check)));
     let findings: usize = pool.checks.iter().map(|check| check.findings.len()).sum();
     let more = findings - usize::from(carrying.is_some());
@@ -37,6 +38,26 @@ pub(super) fn block(context: Context<'_>, pool: &PoolReport) -> String {
     parts.push(lines.join("\n"));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
+}
+
+/// The raw and the standardised success of every member that has both, side by side: the one may mislead where work is shared out
+/// unevenly.
+fn rates(check: &CheckReport) -> Option<String> {
+    let value = |what: &str, of: &str| {
+        let number = check.numbers.iter().find(|number| number.what == what && number.of == of)?;
+        Some((number.value?, number.n?))
+    };
+    let rate = |number: &Number| {
+        let (raw, n) = value("raw success", &number.of)?;
+        #[expect(clippy::cast_precision_loss, reason = "rows of a member")]
+        let successes = (raw * n as f64).round();
+        let (standardised, _) = value("standardised success", &number.of)?;
+        let of = name(&number.of);
+        Some(format!("{of} raw {successes:.0}/{n}, standardised {:.1} %", standardised * 100.0))
+    };
+    let rates: Vec<String> =
+        check.numbers.iter().filter(|number| number.what == "raw success").filter_map(rate).collect();
+    (!rates.is_empty()).then(|| format!("- Success: {}", rates.join("; ")))
 }
 
 /// An aligned check with a number and its observations.
