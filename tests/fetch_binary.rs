@@ -136,7 +136,7 @@ fn a_body_is_brought_once_and_the_next_run_asks_nobody() {
     assert!(fetch(&scene, &[], &[]).stdout.contains("fresh"));
     assert_eq!(server.asked().len(), 1);
     let json: Value = serde_json::from_str(&fetch(&scene, &["--format", "json"], &[]).stdout).unwrap();
-    assert_eq!(json[0]["state"], "fresh");
+    assert_eq!(json["sources"][0]["state"], "fresh");
 }
 
 #[test]

@@ -559,7 +559,7 @@ fn trap_30_nothing_is_opened_for_writing_and_no_credential_is_shown() {
         }
     }
     let parsed = litellm::parse(&pool_review::vocabulary::ConfigFile { path: "lite.yaml".into(), text: lite }).unwrap();
-    assert!(!format!("{parsed:?}").contains(secret), "what is not read cannot leak");
+    assert!(!format!("{parsed:?}").contains(secret), "what is not shown cannot leak");
 }
 
 #[test]

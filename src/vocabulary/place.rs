@@ -26,13 +26,21 @@ impl fmt::Display for Place {
     }
 }
 
-/// One configuration file, read once: what was validated is what is used, whatever happens to the file afterwards.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One configuration file, read once: what was validated is what is used, whatever happens to the file afterwards. Its text may
+/// hold keys that nobody asked for, so it is not among what is shown for debugging.
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigFile {
     /// Path relative to the workspace; the path a patch names.
     pub path: String,
     /// The text as read.
     pub text: String,
+}
+
+impl fmt::Debug for ConfigFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.text.len();
+        f.debug_struct("ConfigFile").field("path", &self.path).field("bytes", &bytes).finish_non_exhaustive()
+    }
 }
 
 impl ConfigFile {
