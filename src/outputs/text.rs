@@ -77,7 +77,7 @@ pub fn sentence(sentence: &Sentence, place: Place) -> String {
     pieces.collect()
 }
 
-/// The same up to so many characters, cut between words or names with an ellipsis.
+/// The same up to so many characters, cut between words or names and never inside brackets, with an ellipsis.
 pub fn sentence_within(sentence: &Sentence, place: Place, most: usize) -> String {
     let mut left = most;
     let mut out = String::new();
@@ -90,6 +90,8 @@ pub fn sentence_within(sentence: &Sentence, place: Place, most: usize) -> String
             if let Piece::Own(text) = piece {
                 let kept: String = text.chars().take(left).collect();
                 let words = kept.rsplit_once(' ').map_or("", |(words, _)| words);
+                let aside = words.rfind('(').filter(|open| words.rfind(')').is_none_or(|close| close < *open));
+                let words = aside.map_or(words, |open| &words[..open]);
                 out.push_str(&own(words.trim_end_matches([' ', ',', ';', ':', '(', '[']), place));
             }
             return out.trim_end().to_owned() + "…";

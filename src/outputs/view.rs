@@ -149,9 +149,21 @@ pub(super) fn observations(finding: &Finding) -> Option<u64> {
     finding.measured.as_ref().and_then(|measured| measured.n)
 }
 
-/// Where the limit of a finding is set: `path:line`, or that it stands at its default.
+/// What a limit that no setting moves names as its setting.
+const BUILT_IN: &str = "built in";
+
+/// Where the limit of a finding is set: `path:line`; `None` when nothing sets it.
 pub(super) fn limit_place(report: &Report, setting: &str) -> Option<String> {
     report.setting_lines.get(setting).map(|line| format!("{}:{line}", report.settings_path))
+}
+
+/// Where the limit of a finding comes from, as a fragment; `show` makes a name inert and marks it.
+pub(super) fn limit_words(report: &Report, setting: &str, show: impl Fn(&str) -> String) -> String {
+    match limit_place(report, setting) {
+        Some(place) => format!("Limit {} set at {}", show(setting), show(&place)),
+        None if setting == BUILT_IN => "The limit is built in".to_owned(),
+        None => format!("Limit {} at its default", show(setting)),
+    }
 }
 
 /// Up to so many characters of our own words, for a line that must stay one line.

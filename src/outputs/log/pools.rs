@@ -7,7 +7,7 @@ use super::section::{Blocks, Context, Numbers};
 use super::tables::{capped, carried_name, fold, listed, proposal_link, table};
 use crate::outputs::text::{self, Place};
 use crate::outputs::view::{
-    NOTHING, categories as categories_of, counted, head, limit, limit_place, measured, moved, observations,
+    NOTHING, categories as categories_of, counted, head, limit, limit_words, measured, moved, observations,
     pools as pools_of, ranked,
 };
 use crate::verdict::{Baseline, CheckReport, Finding, Number, PoolReport, Proposal, Report, Subject, Verdict};
@@ -227,9 +227,7 @@ pub(super) fn finding_lines(context: Context<'_>, finding: &Finding) -> Vec<Stri
     let mut why = vec![format!("- {lead}: {code}: {words}")];
     why.extend(finding.place.as_ref().map(|place| format!(" ({})", name(&place.to_string()))));
     if let Some(limit) = &finding.limit {
-        let place = limit_place(context.report, limit.setting);
-        let place = place.map_or("its default".to_owned(), |place| name(&place));
-        why.push(format!(". Limit `{}` set at {place}", limit.setting));
+        why.push(format!(". {}", limit_words(context.report, limit.setting, name)));
     }
     let mut lines = vec![why.concat()];
     lines.extend(todo(context, finding).map(|todo| format!("- What to do: {todo}")));

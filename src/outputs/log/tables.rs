@@ -166,11 +166,11 @@ pub(super) fn proposal_link(context: Context<'_>, proposal: &Proposal) -> String
     format!("{} {link}", context.report.label(&proposal.fingerprint)).trim_start().to_owned()
 }
 
-/// The first digits of a fingerprint with how long it has been carried: the index and the section of `Since` have the link.
+/// The number of a proposal and the first digits of its fingerprint with how long it has been carried: the index and the section of `Since` have the link.
 pub(super) fn carried_name(context: Context<'_>, proposal: &Proposal) -> String {
     let short = text::name(proposal.fingerprint.get(..13).unwrap_or(&proposal.fingerprint), Place::Markdown);
     let standing = context.report.standings.get(&proposal.fingerprint);
-    standing.map_or(short.clone(), |standing| format!("{short} {}", view::carried(standing)))
+    standing.map_or(short.clone(), |standing| format!("{} {short} {}", standing.label(), view::carried(standing)))
 }
 
 /// Open proposals.

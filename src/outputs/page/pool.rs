@@ -6,7 +6,7 @@ use super::charts;
 use super::html::{esc, fold, own, quote, scroll, sentence, table};
 use super::{Context, badge, strip};
 use crate::outputs::text::Place;
-use crate::outputs::view::{NOTHING, counted, head, limit, limit_place, measured, minute, moved, observations};
+use crate::outputs::view::{NOTHING, counted, head, limit, limit_words, measured, minute, moved, observations};
 use crate::verdict::{
     Baseline, Chart, ChartPoint, ChartSpeed, ChartWindow, CheckReport, Finding, Number, PoolReport, Subject, Unit,
     Verdict,
@@ -94,9 +94,8 @@ fn words(context: Context<'_>, pool: &PoolReport) -> Option<String> {
             sentence(&finding.why).trim_end_matches('.')
         );
         if let Some(limit) = &finding.limit {
-            let place = limit_place(context.report, limit.setting);
-            let place = place.map_or("its default".to_owned(), |place| format!("<code>{}</code>", esc(&place)));
-            write!(line, ". Limit <code>{}</code> set at {place}.", limit.setting).expect("a String takes all");
+            let words = limit_words(context.report, limit.setting, |name| format!("<code>{}</code>", esc(name)));
+            write!(line, ". {words}.").expect("a String takes all");
         }
         if !finding.todo.is_empty() {
             write!(line, " <strong>To do:</strong> {}.", sentence(&finding.todo).trim_end_matches('.'))
