@@ -416,3 +416,19 @@ fn the_program_itself_watches_reads_again_on_sighup_and_ends_on_sigterm() {
     assert!(child.wait().unwrap().success());
     assert!(sections(&workspace).is_empty(), "nothing was due");
 }
+
+#[test]
+fn status_says_why_no_issue_was_filed() {
+    let plan = |source: &str, steps: &[&str]| {
+        let entries: Vec<serde_json::Value> = steps.iter().map(|step| serde_json::json!({ "step": step })).collect();
+        serde_json::json!({ "source": source, "entries": entries })
+    };
+    let said = |plan: Option<&serde_json::Value>, place| pool_review::outputs::status::issues(plan, place);
+    assert_eq!(said(None, None), "no issue is filed: issues.repository is not set");
+    assert_eq!(said(None, Some("f/m")), "no issue was filed: no run has made a plan yet");
+    assert_eq!(
+        said(Some(&plan("ledger", &["create", "wait", "create"])), Some("f/m")),
+        "issues of f/m: create 2, wait 1; nothing was sent, because that takes --file-issues"
+    );
+    assert_eq!(said(Some(&plan("server", &[])), Some("f/m")), "issues of f/m: nothing to do");
+}

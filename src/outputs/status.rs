@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::text::{self, Place};
 use super::view::{counted, minute};
@@ -38,6 +39,8 @@ pub struct Status {
     pub next_due: Option<DateTime<Utc>>,
     /// What the last run that did its work said.
     pub last: Option<LastRun>,
+    /// What became of issues, or why none was filed.
+    pub issues: String,
     /// Sources by the age they have now.
     pub sources: Vec<SourceAge>,
     /// What is wrong; empty when the job is healthy.
@@ -126,6 +129,22 @@ impl LastRun {
     }
 }
 
+/// What became of issues, by the plan of the last run, or why none was filed.
+pub fn issues(plan: Option<&Value>, repository: Option<&str>) -> String {
+    let Some(repository) = repository else {
+        return "no issue is filed: issues.repository is not set".to_owned();
+    };
+    let Some(plan) = plan else { return "no issue was filed: no run has made a plan yet".to_owned() };
+    let mut steps: BTreeMap<&str, usize> = BTreeMap::new();
+    for step in plan["entries"].as_array().into_iter().flatten().filter_map(|entry| entry["step"].as_str()) {
+        *steps.entry(step).or_default() += 1;
+    }
+    let steps: Vec<String> = steps.into_iter().map(|(step, count)| format!("{step} {count}")).collect();
+    let steps = if steps.is_empty() { "nothing to do".to_owned() } else { steps.join(", ") };
+    let sent = if plan["source"] == "server" { "" } else { "; nothing was sent, because that takes --file-issues" };
+    format!("issues of {repository}: {steps}{sent}")
+}
+
 /// The answer as JSON, with a line end.
 pub fn json(status: &Status) -> String {
     let mut text = serde_json::to_string_pretty(status).expect("a status holds text and finite numbers only");
@@ -158,6 +177,7 @@ pub fn human(status: &Status) -> String {
     lines.push(String::new());
     if let Some(last) = &status.last {
         lines.push(format!("run {}: {}", text::name(&last.run, Place::Terminal), last.outcome));
+        lines.push(text::own(&status.issues, Place::Terminal));
     }
     let instants = |what: &str, all: &[DateTime<Utc>]| {
         let shown: Vec<String> = all.iter().rev().take(5).rev().copied().map(minute).collect();

@@ -94,6 +94,7 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
         late: gaps.late.iter().map(|(due, _)| *due).collect(),
         next_due: schedule.next_after(now),
         last: last.as_ref().map(said),
+        issues: status::issues(plan(&reports)?.as_ref(), settings.issues.repository.as_deref()),
         sources,
         problems: Vec::new(),
         remedies: Vec::new(),
@@ -115,6 +116,13 @@ fn last_run(reports: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
         return Ok(None);
     };
     let path = reports.join(format!("runs/{}.json", last.run));
+    let Some(bytes) = look(&path)? else { return Ok(None) };
+    Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
+}
+
+/// The plan of the last run that made one.
+fn plan(reports: &Path) -> Result<Option<Value>> {
+    let path = reports.join("issues/plan.json");
     let Some(bytes) = look(&path)? else { return Ok(None) };
     Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
 }
