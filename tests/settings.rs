@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use pool_review::settings::{Billing, Effect, Family, Key, PlanMeaning, Settings, reference};
+use pool_review::settings::{Billing, Family, Key, PlanMeaning, Settings, reference};
 use pool_review::vocabulary::{PoolId, ProviderId, Tier};
 use proptest::prelude::*;
 
@@ -363,8 +363,7 @@ fn page_rows() -> BTreeMap<&'static str, (&'static str, &'static str, &'static s
 
 /// What the page must say of a key.
 fn page_row(key: &Key) -> (String, String, String) {
-    let later = if key.effect == Effect::Later { " *(later)*" } else { "" };
-    (key.kind.to_string(), format!("`{}`", key.default), format!("{}{later}", key.meaning))
+    (key.kind.to_string(), format!("`{}`", key.default), key.meaning.to_owned())
 }
 
 #[test]

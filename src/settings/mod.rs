@@ -22,7 +22,7 @@ use globset::GlobMatcher;
 use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Term, Tier};
 
 pub use kind::{Kind, glob};
-pub use reference::{Effect, Key, reference};
+pub use reference::{Key, reference};
 pub use thresholds::{
     Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights,
     Windows,
