@@ -10,6 +10,7 @@ mod evidence;
 mod layout;
 mod ops;
 mod propose;
+mod rebase;
 mod secrets;
 mod terms;
 mod text;
@@ -22,6 +23,7 @@ pub use draft::Draft;
 pub use error::ChangeError;
 pub use ops::apply_ops;
 pub use propose::{Identity, METHODS, ProposeContext, identity, propose, propose_test};
+pub use rebase::rebased;
 
 use serde_json::Value;
 

@@ -340,8 +340,13 @@ fn change(intent: &Intent, applied: &Applied, title: &str) -> ConfigChange {
         target: applied.patch.path.clone(),
         ops: applied.ops.clone(),
         patch: applied.patch.clone(),
-        human: cut(&visible(human), HUMAN_CHARS),
+        human: cut(&visible(&quoted(human)), HUMAN_CHARS),
     }
+}
+
+/// The marks of code in our own sentences as plain quotes: the text is shown where no markup is.
+fn quoted(text: &str) -> String {
+    text.replace('`', "'")
 }
 
 /// One line for lists.

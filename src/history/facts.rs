@@ -224,7 +224,10 @@ pub struct ProposalFact {
     /// The pointer of that subtree.
     #[serde(default)]
     pub pointer: String,
-    /// Its digest.
+    /// Git's object id of the file that its patch applies to; none of a test, or in an older ledger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+    /// The subtree's digest.
     pub subtree_digest: String,
     /// Digest of that subtree after the change, for a change of config.
     #[serde(default)]
@@ -238,6 +241,11 @@ pub struct ProposalFact {
 }
 
 impl ProposalFact {
+    /// Whether it is a test plan, which changes no config.
+    pub fn is_test(&self) -> bool {
+        self.change == "controlled_test"
+    }
+
     /// The status that the run gave it; of an older ledger the one its state says.
     pub(super) fn said_status(&self) -> Status {
         self.state.status().unwrap_or(self.status)

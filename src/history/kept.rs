@@ -60,6 +60,13 @@ pub(super) fn previous(fact: &ProposalFact) -> Previous<'_> {
     }
 }
 
+/// Whether the patch that was kept applies to the file that this run read. A file that changed elsewhere needs another patch, though
+/// what is argued is the same.
+pub(super) fn is_on_file(proposal: &Proposal, fact: &ProposalFact) -> bool {
+    let blob = proposal.change.config().map(|change| &change.patch.blob);
+    blob.zip(fact.blob.as_ref()).is_none_or(|(made, kept)| made == kept)
+}
+
 /// What the ledger keeps of a proposal.
 pub(super) fn fact_of(proposal: &Proposal, state: ProposalState, status: Status, number: u64) -> ProposalFact {
     let (point, lo90, hi90) = primary(proposal);
@@ -84,6 +91,7 @@ pub(super) fn fact_of(proposal: &Proposal, state: ProposalState, status: Status,
         hi90,
         path: proposal.config.path.clone(),
         pointer: proposal.config.pointer.clone(),
+        blob: proposal.change.config().map(|change| change.patch.blob.clone()),
         subtree_digest: proposal.config.subtree_digest.clone(),
         subtree_digest_after: proposal.config.subtree_digest_after.clone(),
         first_seen: proposal.first_seen.clone(),

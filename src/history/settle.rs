@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::baseline::baseline_state;
 use super::compare::SeenNow;
 use super::facts::{ProposalFact, ProposalState};
-use super::kept::{carrying, current, fact_of, has_lapsed, is_intact, name_superseded, previous, primary};
+use super::kept::{carrying, current, fact_of, has_lapsed, is_intact, is_on_file, name_superseded, previous, primary};
 use super::ledger::Past;
 use super::lifecycle::{Status, Unless};
 use super::lives::{Decided, Life, Lives};
@@ -210,7 +210,9 @@ impl Settling<'_> {
         let is_known = life.status.is_open() || life.status.is_suppressed();
         let open = (is_known && !has_lapsed(fact, self.asks.now)).then_some(fact);
         match (baseline_state(Some(&current(made)), open.map(previous).as_ref()), open) {
-            (Baseline::Unchanged, Some(_)) if !self.decided_later(life, fact) => self.kept(made, fact, life),
+            (Baseline::Unchanged, Some(_)) if is_on_file(made, fact) && !self.decided_later(life, fact) => {
+                self.kept(made, fact, life);
+            }
             (Baseline::Unchanged, _) => self.renewed(made, Some((fact, life)), Baseline::Updated, None),
             (state, _) => {
                 let file = self.file_value(fact);

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::history::{Checkpoint, EDGE, END_OF_RUNS, Ledger, Read, Reading, Stamp};
-use crate::store::{Cache, Look, Store, look_at, read_blocks};
-use crate::vocabulary::{Reject, sha256_hex};
+use crate::store::{Cache, Look, Store, look_at, look_into, read_blocks};
+use crate::vocabulary::{Place, Reject, sha256_hex};
 
 /// The ledger's name in the reports folder.
 pub(super) const LEDGER: &str = "ledger.jsonl";
@@ -92,8 +92,22 @@ pub fn keep(store: &Store, cache: &Cache, opened: &Opened) -> Option<String> {
 /// What a whole ledger says at present, for verbs that take no lock, and its lines that are not part of its chain. Every line is
 /// verified, whatever a checkpoint says.
 pub fn unlocked(path: &Path, shown: &str) -> Result<(Ledger, Vec<Reject>)> {
-    let Read { ledger, problems, .. } = read(path, shown, u64::MAX, Some(END_OF_RUNS))?;
+    let Read { ledger, mut problems, .. } = read(path, shown, u64::MAX, Some(END_OF_RUNS))?;
+    problems.extend(lost(path, shown, &ledger)?);
     Ok((ledger, problems))
+}
+
+/// That a ledger knows of no run although run files stand beside it.
+fn lost(path: &Path, shown: &str, ledger: &Ledger) -> Result<Option<Reject>> {
+    let runs = path.parent().map(|reports| look_into(&reports.join("runs"))).transpose()?.unwrap_or_default();
+    let is_lost = ledger.newest_run().is_none() && runs.iter().any(|name| name.ends_with(".json"));
+    Ok(is_lost.then(|| Reject {
+        place: Place::new(shown, 1),
+        reason:
+            "knows of no run although run files stand beside it: it was lost or emptied, with every decision in it; \
+                 restore it from version control"
+                .to_owned(),
+    }))
 }
 
 /// Reads the first `most` bytes of a ledger, folding what lies before a run; events out of order are read again without folding.

@@ -44,13 +44,19 @@ pub(super) fn client<'a>(settings: &'a Settings, around: &'a Surroundings<'_>) -
     let issues = &settings.issues;
     let token = (around.variable)(&issues.token).filter(|token| !token.trim().is_empty());
     let token = token.ok_or_else(|| format!("the variable {} (issues.token) is not set", issues.token))?;
+    if !token.trim().bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!(
+            "the variable {} (issues.token) holds a space, a line break or a letter that no token has",
+            issues.token
+        ));
+    }
     let access = Access {
         api: &issues.api,
         repository: issues.repository.as_deref().unwrap_or_default(),
         login: issues.login.as_deref(),
         timeout: Duration::from_secs_f64(issues.timeout_s.min(3_600.0)),
     };
-    GitHub::new(access, &token, around.clock, around.sleep).map_err(|error| format!("{error:#}"))
+    GitHub::new(access, token.trim(), around.clock, around.sleep).map_err(|error| format!("{error:#}"))
 }
 
 /// Who carries the plan out.

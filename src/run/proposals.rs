@@ -150,7 +150,7 @@ fn patch(desk: &Desk<'_>, args: &PatchArgs) -> Result<Answer, Failure> {
     let card = shelf.find(&args.id).map_err(Failure::Unusable)?;
     let way = if args.rollback { Way::Back } else { Way::Forward };
     let patch = steward::patch(&desk.cli.workspace, &card, way).map_err(Failure::Failed)?;
-    Ok(desk.answer(&shelf, || patch.text.clone(), || steward::patch_json(&card, patch, way)))
+    Ok(desk.answer(&shelf, || patch.text.clone(), || steward::patch_json(&card, &patch, way)))
 }
 
 /// A decision: the lock is taken, decision files come first, then this one is checked, recorded and answered.

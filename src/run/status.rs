@@ -15,10 +15,13 @@ use crate::outputs::status::{self, LastRun, RunLine, SCHEMA, SourceAge, Status};
 use crate::review::calibration;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::store::{Store, lock_owner, look};
+use crate::store::{Store, lock_owner, look, look_at};
 
 /// Most runs that are listed.
 const MOST_RUNS: usize = 10;
+
+/// The largest ledger that is verified here, bytes.
+const MOST_LEDGER_BYTES: u64 = 32 << 20;
 
 /// How far back missed reviews are counted.
 const LOOK_BACK: TimeDelta = TimeDelta::days(7);
@@ -100,6 +103,7 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
         remedies: Vec::new(),
     };
     diagnose(&mut status, cli, &rhythm, schedule);
+    status.problems.extend(of_ledger(&reports, &settings.reports)?);
     Ok(status)
 }
 
@@ -118,6 +122,18 @@ fn last_run(reports: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
     let path = reports.join(format!("runs/{}.json", last.run));
     let Some(bytes) = look(&path)? else { return Ok(None) };
     Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
+}
+
+/// What is wrong with the ledger, in one sentence. One that takes long to read is left to `doctor`.
+fn of_ledger(reports: &Path, shown: &Path) -> Result<Option<String>> {
+    let path = reports.join("ledger.jsonl");
+    if look_at(&path).is_some_and(|file| file.length > MOST_LEDGER_BYTES) {
+        return Ok(None);
+    }
+    let (_, problems) = outputs::ledger::unlocked(&path, &shown.join("ledger.jsonl").display().to_string())?;
+    let more = problems.len().saturating_sub(1);
+    let more = if more == 0 { String::new() } else { format!(", and {more} more like it") };
+    Ok(problems.first().map(|problem| format!("{} {}{more}", problem.place, problem.reason)))
 }
 
 /// The plan of the last run that made one.

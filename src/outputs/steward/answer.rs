@@ -35,6 +35,9 @@ fn next(answer: &Answered<'_>) -> String {
         Decision::Accept if answer.config == ConfigState::AsPredicted => {
             "accepted; the config holds it already, and the next review records the landing".to_owned()
         }
+        Decision::Accept if answer.card.fact.is_test() => format!(
+            "accepted; run the test as `pool-review proposals show {label}` says and record its rows: the next reviews measure it"
+        ),
         Decision::Accept => format!(
             "accepted; apply it with `pool-review proposals patch {label} | git apply`, and the next review sees it in the config"
         ),

@@ -70,6 +70,7 @@ pub fn decision_fact(
             "it speaks of revision {asked}, the proposal is at revision {at}: read it again"
         )));
     }
+    ensure_fits_test(request.decision, fact, life).map_err(Refusal::Life)?;
     ensure_allowed(request.decision, life, config).map_err(Refusal::Life)?;
     let until = until(request, now).map_err(Refusal::Words)?;
     Ok(DecisionFact {
@@ -81,6 +82,22 @@ pub fn decision_fact(
         until,
         unless: unless(request).map_err(Refusal::Words)?,
     })
+}
+
+/// Errors when a decision asks of a test what only a change of config has.
+fn ensure_fits_test(decision: Decision, fact: &ProposalFact, life: &Life) -> Result<(), String> {
+    match decision {
+        _ if !fact.is_test() => Ok(()),
+        Decision::Landed | Decision::Rollback => {
+            Err("it is a test and changes no config, so nothing lands and nothing is taken back".to_owned())
+        }
+        _ if life.status.is_landed() => Err(format!(
+            "the test is {} since {}; it ends by itself with its rows or at its deadline, and no config has changed",
+            life.status.as_str(),
+            life.since
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Errors unless the life takes the decision.

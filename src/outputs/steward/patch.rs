@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::card::{Card, FileState};
-use crate::change::document;
+use crate::change::{document, rebased};
 use crate::history::ProposalFact;
 use crate::store::look;
 use crate::verdict::Patch;
@@ -98,9 +98,15 @@ fn config(workspace: &Path, path: &str) -> Option<ConfigFile> {
     Some(ConfigFile { path: path.to_owned(), text: String::from_utf8(bytes).ok()? })
 }
 
-/// The patch of a proposal. Errors say what moved and what to do: nothing is handed out that does not fit the config.
-pub fn patch<'a>(workspace: &Path, card: &'a Card<'_>, way: Way) -> Result<&'a Patch> {
+/// The patch of a proposal, carried over to the file as it stands when that changed elsewhere. Errors say what moved and what to do:
+/// nothing is handed out that does not fit the config.
+pub fn patch(workspace: &Path, card: &Card<'_>, way: Way) -> Result<Patch> {
     let label = card.label();
+    if card.fact.is_test() {
+        bail!(
+            "{label} is a test plan: it changes no config, so there is no patch; `pool-review proposals show {label}` has the plan"
+        );
+    }
     ensure_status(card, way)?;
     let proposal = match (card.file, &card.proposal) {
         (_, Some(proposal)) => proposal,
@@ -116,8 +122,7 @@ pub fn patch<'a>(workspace: &Path, card: &'a Card<'_>, way: Way) -> Result<&'a P
         Way::Back => proposal.rollback.patch.as_ref(),
     };
     let patch = patch.ok_or_else(|| anyhow!("{label} is a test plan: it changes no config, so there is no patch"))?;
-    ensure_fits(workspace, card, patch, way)?;
-    Ok(patch)
+    fitting(workspace, card, patch, way)
 }
 
 /// Errors unless the status has something to apply.
@@ -134,12 +139,12 @@ fn ensure_status(card: &Card<'_>, way: Way) -> Result<()> {
     }
 }
 
-/// Errors unless the file is the one that the patch was made for.
-fn ensure_fits(workspace: &Path, card: &Card<'_>, fitting: &Patch, way: Way) -> Result<()> {
-    let (label, path) = (card.label(), &fitting.path);
+/// The patch for the file as it stands: the one that was made, or the same change carried over.
+fn fitting(workspace: &Path, card: &Card<'_>, made: &Patch, way: Way) -> Result<Patch> {
+    let (label, path) = (card.label(), &made.path);
     let file = config(workspace, path).ok_or_else(|| anyhow!("{label}: {path} is not there or cannot be read"))?;
-    if file.blob() == fitting.blob {
-        return Ok(());
+    if file.blob() == made.blob {
+        return Ok(made.clone());
     }
     let pointer = &card.fact.pointer;
     let state = config_state(workspace, card.fact);
@@ -159,16 +164,17 @@ fn ensure_fits(workspace: &Path, card: &Card<'_>, fitting: &Patch, way: Way) -> 
         (ConfigState::AsReviewed, Way::Back) => bail!(
             "{label}: {pointer} in {path} is already as it was before; the next `pool-review review` records the rollback"
         ),
-        (ConfigState::AsReviewed, Way::Forward) => bail!(
-            "{label}: {path} has changed outside {pointer} (blob {} instead of {}), so the patch may not apply; {again}",
-            file.blob(),
-            fitting.blob
-        ),
-        (ConfigState::AsPredicted, Way::Back) => bail!(
-            "{label}: {path} has changed outside {pointer} since the landing (blob {} instead of {}); take the change back by hand",
-            file.blob(),
-            fitting.blob
-        ),
+        (ConfigState::AsReviewed, Way::Forward) => {
+            let after = card.fact.subtree_digest_after.as_deref().unwrap_or_default();
+            rebased(&file, made, pointer, after).ok_or_else(|| {
+                anyhow!("{label}: {path} has changed around {pointer} since the review, so the patch no longer applies; {again}")
+            })
+        }
+        (ConfigState::AsPredicted, Way::Back) => {
+            rebased(&file, made, pointer, &card.fact.subtree_digest).ok_or_else(|| {
+                anyhow!("{label}: {path} has changed around {pointer} since the landing; take the change back by hand")
+            })
+        }
         (ConfigState::Unreadable, _) => bail!("{label}: {path} cannot be read as JSONC"),
     }
 }
