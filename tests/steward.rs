@@ -219,24 +219,43 @@ fn a_message_lands_nothing_and_the_review_says_so() {
 }
 
 #[test]
-fn a_patch_is_refused_when_anything_of_its_file_moved_and_the_reason_says_what() {
+fn a_patch_whose_surroundings_changed_is_refused_and_the_next_review_makes_a_fresh_one() {
     let fleet = Fleet::new("refused");
     fleet.review(20);
-    let id = fleet.row(20, "first", DEAD)["fingerprint"].as_str().unwrap().to_owned();
-    fleet.edit("// kept", "// kept, and more");
+    let row = fleet.row(20, "first", DEAD);
+    let (id, number) = (row["fingerprint"].as_str().unwrap().to_owned(), row["number"].clone());
+    // Other line ends: no old line of the patch stands in the file any more, though the definition says the same.
+    fleet.put(PATH, &fleet.text(PATH).replace('\n', "\r\n"));
     let (code, error) = fleet.refused(20, &["patch", &id]);
-    assert!(code == 1 && error.contains("has changed outside /experimental/model_routes/first"), "{error}");
+    assert!(code == 1 && error.contains("has changed around /experimental/model_routes/first"), "{error}");
     assert!(fleet.proposals(20, &["accept", &id, "--reason", "good"])["status"] == "accepted", "the definition stands");
     fleet.review(21);
-    assert_eq!(
-        fleet.run(&one_o_clock(21), &["proposals", "patch", &id]).code,
-        1,
-        "the content did not change, nor did its patch"
-    );
-    fleet.edit("// kept, and more", "// kept");
-    assert_eq!(fleet.run(&one_o_clock(21), &["proposals", "patch", &id]).code, 0);
+    let row = fleet.row(21, "first", DEAD);
+    let seen = (&row["status"], &row["revision"], &row["number"]);
+    assert_eq!(seen, (&"accepted".into(), &2.into(), &number), "the same argument, on the file as it is now");
+    fleet.put("p.patch", &fleet.run(&one_o_clock(21), &["proposals", "patch", &id]).stdout);
+    fleet.sh("git apply --check p.patch");
     let (_, error) = fleet.refused(21, &["patch", &id, "--rollback"]);
     assert!(error.contains("has not landed: there is nothing to take back"), "{error}");
+}
+
+#[test]
+fn proposals_of_one_file_land_one_after_the_other_and_each_can_be_taken_back() {
+    let fleet = Fleet::new("one-file");
+    fleet.review(20);
+    let id = |pool: &str| fleet.row(20, pool, DEAD)["fingerprint"].as_str().unwrap().to_owned();
+    let (first, second) = (id("first"), id("second"));
+    for id in [&first, &second] {
+        // The second patch is asked for while the file already holds the first change, which no review has seen.
+        fleet.put("p.patch", &fleet.run(&one_o_clock(20), &["proposals", "patch", id]).stdout);
+        fleet.sh("git apply p.patch && rm p.patch");
+    }
+    fleet.review(21);
+    assert_eq!((fleet.status(21, "first", DEAD), fleet.status(21, "second", DEAD)), ("landed".into(), "landed".into()));
+    fleet.put("p.patch", &fleet.run(&one_o_clock(21), &["proposals", "patch", &first, "--rollback"]).stdout);
+    fleet.sh("git apply p.patch && rm p.patch");
+    fleet.review(22);
+    assert_eq!(fleet.status(22, "first", DEAD), "rolled_back", "the other one's landing does not stand in the way");
 }
 
 #[test]

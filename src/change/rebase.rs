@@ -1,73 +1,88 @@
-//! A patch carried over to a file that has changed elsewhere since: each hunk is found again by its old lines, and the result
-//! counts only if the definition then reads as the change predicted.
+//! A patch carried over to a file that has changed elsewhere since: each hunk is found again by its old lines, with as much of its
+//! context as still stands there, and the result counts only if it says what the operations lead to.
 
-use super::diff;
-use super::document;
+use serde_json::Value;
+
+use super::{apply_ops, diff, document};
 use crate::verdict::Patch;
-use crate::vocabulary::{ConfigFile, Digest, git_blob, subtree_digest};
+use crate::vocabulary::{ConfigFile, git_blob};
 
-/// The lines that one hunk takes away and those it puts there, context included in both.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// Most lines of context that are left out at each end of a hunk.
+const MOST_FUZZ: usize = 3;
+
+/// One line of a hunk: whether the old text has it, whether the new one has it, and the line with its end.
+type Line<'a> = (bool, bool, &'a str);
+
+/// One hunk.
+#[derive(Debug, Default)]
 struct Hunk<'a> {
-    /// Line of the old file where it begins, from 0.
+    /// Line of the old text where it begins, from 0.
     start: usize,
-    /// The old lines.
-    old: Vec<&'a str>,
-    /// The new ones.
-    new: Vec<&'a str>,
+    /// Its lines.
+    lines: Vec<Line<'a>>,
 }
 
-/// The patch for the file as it stands now. `None` when a hunk is not found, or when the definition at `pointer` would not have the
-/// digest `after`: then nothing may be handed out. A definition that is gone has the digest of null.
-pub fn rebased(file: &ConfigFile, patch: &Patch, pointer: &str, after: &str) -> Option<Patch> {
-    let text = applied(&file.text, &hunks(&patch.text)?)?;
-    let result = document(&ConfigFile { path: file.path.clone(), text: text.clone() }).ok()?;
-    let digest = subtree_digest(&result, pointer).unwrap_or_else(|| Digest::of_json(&serde_json::Value::Null));
-    if digest.as_str() != after {
-        return None;
-    }
-    let (before, result) = ((file.text.as_str(), file.blob()), (text.as_str(), git_blob(&text)));
-    diff::patches(&file.path, (before.0, &before.1), (result.0, &result.1)).ok().map(|(forth, _)| forth)
+/// The patch for the file as it stands now. `None` when a hunk is not found, or when the result would not be what `ops` make of the
+/// file: then nothing may be handed out.
+pub fn rebased(file: &ConfigFile, patch: &Patch, ops: &[Value]) -> Option<Patch> {
+    let hunks = hunks(&patch.text)?;
+    let wanted = apply_ops(&document(file).ok()?, ops).ok()?;
+    let says_it = |text: &String| {
+        let result = document(&ConfigFile { path: file.path.clone(), text: text.clone() });
+        result.is_ok_and(|result| result == wanted)
+    };
+    let text = (0..=MOST_FUZZ).filter_map(|fuzz| applied(&file.text, &hunks, fuzz)).find(says_it)?;
+    let (before, after) = ((file.text.as_str(), file.blob()), (text.as_str(), git_blob(&text)));
+    diff::patches(&file.path, (before.0, &before.1), (after.0, &after.1)).ok().map(|(forth, _)| forth)
 }
 
 /// The hunks of a unified diff; `None` when it has a line that is none of one.
 fn hunks(diff: &str) -> Option<Vec<Hunk<'_>>> {
     let mut hunks: Vec<Hunk<'_>> = Vec::new();
-    let body = diff.split_inclusive('\n').skip_while(|line| !line.starts_with("@@ "));
-    for line in body {
+    for line in diff.split_inclusive('\n').skip_while(|line| !line.starts_with("@@ ")) {
         if let Some(range) = line.strip_prefix("@@ -") {
             let start: usize = range.split([',', ' ']).next()?.parse().ok()?;
-            hunks.push(Hunk { start: start.saturating_sub(1), ..Hunk::default() });
+            hunks.push(Hunk { start: start.saturating_sub(1), lines: Vec::new() });
             continue;
         }
-        let hunk = hunks.last_mut()?;
-        match line.split_at_checked(1)? {
-            (" ", rest) => {
-                hunk.old.push(rest);
-                hunk.new.push(rest);
-            }
-            ("-", rest) => hunk.old.push(rest),
-            ("+", rest) => hunk.new.push(rest),
-            // "\ No newline at end of file" speaks of a last line, which a file that moved may no longer have: not carried over.
+        let (sign, rest) = line.split_at_checked(1)?;
+        // "\ No newline at end of file" speaks of a last line that a file which moved may no longer have: not carried over.
+        let (is_old, is_new) = match sign {
+            " " => (true, true),
+            "-" => (true, false),
+            "+" => (false, true),
             _ => return None,
-        }
+        };
+        hunks.last_mut()?.lines.push((is_old, is_new, rest));
     }
     (!hunks.is_empty()).then_some(hunks)
 }
 
-/// A text with all hunks in it, each where its old lines stand nearest to where they stood, in order.
-fn applied(text: &str, hunks: &[Hunk<'_>]) -> Option<String> {
+/// A text with all hunks in it, in order, each where its old lines stand nearest to where they stood.
+fn applied(text: &str, hunks: &[Hunk<'_>], fuzz: usize) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
     for hunk in hunks {
-        let at = nearest(&lines, &hunk.old, hunk.start, done)?;
+        let (start, kept) = hunk.narrowed(fuzz);
+        let old: Vec<&str> = kept.iter().filter(|line| line.0).map(|line| line.2).collect();
+        let at = nearest(&lines, &old, start, done)?;
         out.extend(lines[done..at].iter().copied());
-        out.extend(hunk.new.iter().copied());
-        done = at + hunk.old.len();
+        out.extend(kept.iter().filter(|line| line.1).map(|line| line.2));
+        done = at + old.len();
     }
     out.extend(lines[done..].iter().copied());
     Some(out)
+}
+
+impl<'a> Hunk<'a> {
+    /// Where it begins and its lines, with up to so many lines of context left out at each end.
+    fn narrowed(&self, fuzz: usize) -> (usize, &[Line<'a>]) {
+        let is_context = |line: &&Line<'_>| line.0 && line.1;
+        let first = self.lines.iter().take_while(is_context).count().min(fuzz);
+        let last = self.lines.iter().rev().take_while(is_context).count().min(fuzz).min(self.lines.len() - first);
+        (self.start + first, &self.lines[first..self.lines.len() - last])
+    }
 }
 
 /// Where some lines stand in others, at or behind `from`, nearest to `hint`.

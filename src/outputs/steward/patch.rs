@@ -118,11 +118,12 @@ pub fn patch(workspace: &Path, card: &Card<'_>, way: Way) -> Result<Patch> {
         ),
     };
     let patch = match way {
-        Way::Forward => proposal.change.config().map(|change| &change.patch),
-        Way::Back => proposal.rollback.patch.as_ref(),
+        Way::Forward => proposal.change.config().map(|change| (&change.patch, &change.ops)),
+        Way::Back => proposal.rollback.patch.as_ref().map(|patch| (patch, &proposal.rollback.ops)),
     };
-    let patch = patch.ok_or_else(|| anyhow!("{label} is a test plan: it changes no config, so there is no patch"))?;
-    fitting(workspace, card, patch, way)
+    let (patch, ops) =
+        patch.ok_or_else(|| anyhow!("{label} is a test plan: it changes no config, so there is no patch"))?;
+    fitting(workspace, card, (patch, ops), way)
 }
 
 /// Errors unless the status has something to apply.
@@ -140,7 +141,7 @@ fn ensure_status(card: &Card<'_>, way: Way) -> Result<()> {
 }
 
 /// The patch for the file as it stands: the one that was made, or the same change carried over.
-fn fitting(workspace: &Path, card: &Card<'_>, made: &Patch, way: Way) -> Result<Patch> {
+fn fitting(workspace: &Path, card: &Card<'_>, (made, ops): (&Patch, &[Value]), way: Way) -> Result<Patch> {
     let (label, path) = (card.label(), &made.path);
     let file = config(workspace, path).ok_or_else(|| anyhow!("{label}: {path} is not there or cannot be read"))?;
     if file.blob() == made.blob {
@@ -164,17 +165,14 @@ fn fitting(workspace: &Path, card: &Card<'_>, made: &Patch, way: Way) -> Result<
         (ConfigState::AsReviewed, Way::Back) => bail!(
             "{label}: {pointer} in {path} is already as it was before; the next `pool-review review` records the rollback"
         ),
-        (ConfigState::AsReviewed, Way::Forward) => {
-            let after = card.fact.subtree_digest_after.as_deref().unwrap_or_default();
-            rebased(&file, made, pointer, after).ok_or_else(|| {
-                anyhow!("{label}: {path} has changed around {pointer} since the review, so the patch no longer applies; {again}")
-            })
-        }
-        (ConfigState::AsPredicted, Way::Back) => {
-            rebased(&file, made, pointer, &card.fact.subtree_digest).ok_or_else(|| {
-                anyhow!("{label}: {path} has changed around {pointer} since the landing; take the change back by hand")
-            })
-        }
+        (ConfigState::AsReviewed, Way::Forward) => rebased(&file, made, ops).ok_or_else(|| {
+            anyhow!(
+                "{label}: {path} has changed around {pointer} since the review, so the patch no longer applies; {again}"
+            )
+        }),
+        (ConfigState::AsPredicted, Way::Back) => rebased(&file, made, ops).ok_or_else(|| {
+            anyhow!("{label}: {path} has changed around {pointer} since the landing; take the change back by hand")
+        }),
         (ConfigState::Unreadable, _) => bail!("{label}: {path} cannot be read as JSONC"),
     }
 }
