@@ -30,7 +30,9 @@ fn noon(day: u32) -> String {
 
 /// Adds lines to a text.
 fn add(text: &mut String, lines: &[String]) {
-    lines.iter().for_each(|line| text.extend([line.as_str(), "\n"]));
+    for line in lines {
+        text.extend([line.as_str(), "\n"]);
+    }
 }
 
 /// A ledger: (day, what it says). A day that comes again is judged again; `decide` adds a decision of that day.

@@ -202,6 +202,13 @@ fn without_token_or_repository_it_says_what_is_missing_and_shows_no_token() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("issues not updated: the variable FLEET_TOKEN (issues.token) is not set"), "{said}");
+    let output = {
+        let _gate = gate();
+        workspace.binary(0).env(VARIABLE, "ghp_one\ntwo").output().unwrap()
+    };
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "a token that no header takes is a failure like any other");
+    assert!(said.contains("(issues.token) holds a space, a line break") && !said.contains("ghp_one"), "{said}");
     assert_eq!(hub.asked(), Vec::<String>::new());
     assert_eq!(workspace.review(1).code, 0);
     for (path, bytes) in files(&workspace.root.join("reports")) {

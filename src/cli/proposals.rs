@@ -18,7 +18,7 @@ pub enum ProposalsVerb {
         #[command(flatten)]
         file: FileArgs,
     },
-    /// Print the patch for `git apply`; refused when the config has moved since the review
+    /// Print the patch for `git apply`; refused when the pool's definition has moved since the review
     Patch(PatchArgs),
     /// Record that it will be landed
     Accept(DecideArgs),

@@ -100,7 +100,7 @@ pub fn unlocked(path: &Path, shown: &str) -> Result<(Ledger, Vec<Reject>)> {
 /// That a ledger knows of no run although run files stand beside it.
 fn lost(path: &Path, shown: &str, ledger: &Ledger) -> Result<Option<Reject>> {
     let runs = path.parent().map(|reports| look_into(&reports.join("runs"))).transpose()?.unwrap_or_default();
-    let is_lost = ledger.newest_run().is_none() && runs.iter().any(|name| name.ends_with(".json"));
+    let is_lost = ledger.newest_run().is_none() && !runs.is_empty();
     Ok(is_lost.then(|| Reject {
         place: Place::new(shown, 1),
         reason:

@@ -119,3 +119,16 @@ fn a_torn_last_line_is_moved_aside_by_a_decision_as_by_a_run() {
     let events: Vec<Value> = fleet.events("decision");
     assert_eq!(events.len(), 3);
 }
+
+#[test]
+fn a_ledger_that_was_emptied_is_named_by_every_verb_that_looks() {
+    let fleet = decided("damage-emptied");
+    fleet.put(LEDGER, "");
+    let says = "knows of no run although run files stand beside it";
+    for args in [&["proposals", "list"][..], &["doctor"]] {
+        let ran = fleet.run(&one_o_clock(21), args);
+        assert!(ran.stdout.contains(says) || ran.stderr.contains(says), "{args:?}: {} {}", ran.stdout, ran.stderr);
+    }
+    let ran = fleet.run(&one_o_clock(21), &["status", "--check"]);
+    assert!(ran.code == 1 && ran.stdout.contains(says), "{}", ran.stdout);
+}
