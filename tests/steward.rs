@@ -259,6 +259,17 @@ fn proposals_of_one_file_land_one_after_the_other_and_each_can_be_taken_back() {
 }
 
 #[test]
+fn a_decision_made_at_the_instant_of_a_run_is_told_by_the_next_one() {
+    let fleet = Fleet::new("same-instant");
+    fleet.review(20);
+    let id = fleet.row(20, "first", DEAD)["fingerprint"].as_str().unwrap().to_owned();
+    let accept = ["proposals", "accept", &id, "--reason", "we land it on Monday"];
+    assert_eq!(fleet.run(&noon(20), &accept).code, 0);
+    fleet.review(21);
+    assert!(fleet.text("reports/pool-composition-log.md").contains("we land it on Monday"));
+}
+
+#[test]
 fn ids_are_numbers_fingerprints_or_how_exactly_one_begins() {
     let fleet = Fleet::new("ids");
     fleet.review(20);

@@ -26,7 +26,11 @@ fn standing(past: &Past, fact: &ProposalFact, run: &str, heirs: &BTreeMap<&str, 
     let before = life.map(|life| life.status);
     let has_moved = before != Some(fact.status);
     let since = life.filter(|_| !has_moved).map_or(run, |life| life.since.as_str());
-    let is_moved = since == run || past.previous_run.as_deref().is_some_and(|previous| since > previous);
+    let decision = life.and_then(|life| life.decision.as_ref()).or_else(|| past.lives.decision(&fact.fingerprint));
+    let decision = decision.filter(|decided| decided.fact.decision.status() == Some(fact.status));
+    // A decision made at the instant of the run before came after it.
+    let is_news = |previous: &str| since > previous || (decision.is_some() && since == previous);
+    let is_moved = since == run || past.previous_run.as_deref().is_some_and(is_news);
     let is_shown = fact.status.is_open()
         || fact.status.is_suppressed()
         || matches!(fact.status, Status::Landed | Status::Verifying)
@@ -36,7 +40,6 @@ fn standing(past: &Past, fact: &ProposalFact, run: &str, heirs: &BTreeMap<&str, 
         Some(life) => (life.opened.clone(), life.carried(past.lives.runs() + 1)),
         None => (run.to_owned(), 0),
     };
-    let decision = life.and_then(|life| life.decision.as_ref()).or_else(|| past.lives.decision(&fact.fingerprint));
     is_shown.then(|| Standing {
         number: fact.number,
         fingerprint: fact.fingerprint.clone(),
@@ -49,7 +52,7 @@ fn standing(past: &Past, fact: &ProposalFact, run: &str, heirs: &BTreeMap<&str, 
         is_moved,
         opened,
         carried,
-        ruling: decision.filter(|decided| decided.fact.decision.status() == Some(fact.status)).map(ruling),
+        ruling: decision.map(ruling),
         heir: heirs.get(fact.fingerprint.as_str()).map(|heir| (*heir).to_owned()),
         unseen: life.and_then(|life| unseen(life, fact)),
     })

@@ -245,6 +245,16 @@ fn a_test_is_measured_on_the_tasks_that_both_arms_did_since_it_was_accepted() {
     assert_eq!(fleet.measured(), ("verifying".to_owned(), 0, 0), "pairs from before the acceptance do not count");
     let under_way = fleet.proposals("controlled_test").remove(0);
     assert_eq!(under_way["status"], "verifying", "it stays while it is measured");
+    let id = proposal["fingerprint"].as_str().unwrap();
+    for (args, says) in [
+        (&["patch", id][..], "is a test plan: it changes no config"),
+        (&["patch", id, "--rollback"], "is a test plan: it changes no config"),
+        (&["rollback", id], "it is a test and changes no config"),
+        (&["reject", id, "--reason", "no"], "ends by itself with its rows or at its deadline"),
+    ] {
+        let ran = fleet.scene.run(&[&["--now", &day(2), "proposals"], args].concat());
+        assert!(ran.code == Some(1) && ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+    }
     assert!(is_valid("proposal.v1.json", &under_way));
     let mut outcomes = vec![(true, true); 24];
     outcomes.extend(vec![(false, true); 12]);
