@@ -74,7 +74,7 @@ fn demo(root: &Path, settings: &Settings, clock: Clock) {
     let reviewed = review(&sources, settings, &past, clock, &pool_review::history::ProposalFiles::NONE);
     let gathering = median(|| drop(black_box(gathered(root, settings, clock.now))));
     let judging = median(|| {
-        drop(black_box(review(&sources, settings, &past, clock, &pool_review::history::ProposalFiles::NONE)))
+        drop(black_box(review(&sources, settings, &past, clock, &pool_review::history::ProposalFiles::NONE)));
     });
     let showing = median(|| {
         black_box(outputs::terminal::render(&reviewed.report, outputs::terminal::Look::PLAIN));
