@@ -153,7 +153,7 @@ fn main() {
     let mut reviewed = None;
     let judging = best(|| {
         reviewed =
-            Some(review(&gathered, &settings, &Past::default(), clock, &pool_review::history::ProposalFiles::NONE))
+            Some(review(&gathered, &settings, &Past::default(), clock, &pool_review::history::ProposalFiles::NONE));
     });
     let reviewed = reviewed.unwrap();
     let showing = best(|| drop(outputs::terminal::render(&reviewed.report, outputs::terminal::Look::PLAIN)));

@@ -734,7 +734,7 @@ fn killed_after(steps: usize, (report, fresh): (Report, Vec<Proposal>), store: &
         &|| outputs::append_log(delivery, store).expect("a section"),
         &|| {
             outputs::write_views(delivery, &outputs::read_ledger(store).expect("a ledger").0, store)
-                .expect("index and page")
+                .expect("index and page");
         },
     ];
     for step in all.iter().take(steps) {
