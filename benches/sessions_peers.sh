@@ -12,11 +12,10 @@
 #   ccstats 0.11.1      cargo install ccstats
 # They are kept off the network with `unshare -n` where that is allowed, and every run begins without their caches.
 #
-# Figures on two cores that other builds kept busy (load 15), 1.000 GB in 2,853 files, our crate at opt-level 3; `cat` 0.28 CPU s/GB:
-#   pool-review cold            3.7 x cat    48 MiB      ccusage claude session     6.9 x cat   178 MiB
-#   pool-review unchanged       0.43         46 MiB      tokscale models, cold     11.5 x cat   247 MiB
-#   pool-review 1 % appended    0.50         51 MiB      tokenusage                 not built here; 5.7 x cat in the handed reference
-# The same binary on 0.974 GB of both formats at a quieter moment: 0.92 CPU s cold, 0.09 unchanged, 45 MiB.
+# Figures on two quiet cores, release build, 1.000 GB in 2,853 files; `cat` 0.205 CPU s/GB:
+#   pool-review cold            0.876 CPU s/GB    38 MiB      ccusage claude session   1.716 CPU s/GB   251 MiB
+#   pool-review unchanged       0.088             37 MiB      tokscale, cold           2.581            246 MiB
+#   pool-review 1 % appended    0.113             41 MiB      tokenusage               not measured here; 5.7 x cat in another run
 set -euo pipefail
 tree="$(cd "${1:?a tree of gen_sessions.py}" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
