@@ -6,8 +6,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 if ! command -v node >/dev/null; then
   if command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm >/dev/null
+    apt-get update -qq || true
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nodejs npm >/dev/null || echo "skipped: apt-get could not install it" >&2
   else
     echo "skipped: node: not here, and this is no root shell with apt-get"
   fi
@@ -15,7 +15,7 @@ fi
 
 if [ ! -d node_modules/emulate ]; then
   if command -v npm >/dev/null; then
-    npm ci --ignore-scripts --no-audit --no-fund --silent
+    npm ci --ignore-scripts --no-audit --no-fund --silent || echo "skipped: npm could not bring it" >&2
   else
     echo "skipped: emulate: npm is not here"
   fi
