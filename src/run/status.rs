@@ -103,7 +103,13 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
         remedies: Vec::new(),
     };
     diagnose(&mut status, cli, &rhythm, schedule);
-    status.problems.extend(of_ledger(&reports, &settings.reports)?);
+    match of_ledger(&reports, &settings.reports)? {
+        Looked::AtIt(problem) => status.problems.extend(problem),
+        Looked::TooLarge => {
+            let words = "verify the ledger with `pool-review doctor`: it is too large to be verified here".to_owned();
+            status.remedies.push(words);
+        }
+    }
     Ok(status)
 }
 
@@ -124,16 +130,24 @@ fn last_run(reports: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
     Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
 }
 
-/// What is wrong with the ledger, in one sentence. One that takes long to read is left to `doctor`.
-fn of_ledger(reports: &Path, shown: &Path) -> Result<Option<String>> {
+/// How the ledger was looked at.
+enum Looked {
+    /// Line by line; what is wrong with it, in one sentence.
+    AtIt(Option<String>),
+    /// Not at all: that is left to `doctor`.
+    TooLarge,
+}
+
+/// What is wrong with the ledger. One that takes long to read is left to `doctor`.
+fn of_ledger(reports: &Path, shown: &Path) -> Result<Looked> {
     let path = reports.join("ledger.jsonl");
     if look_at(&path).is_some_and(|file| file.length > MOST_LEDGER_BYTES) {
-        return Ok(None);
+        return Ok(Looked::TooLarge);
     }
     let (_, problems) = outputs::ledger::unlocked(&path, &shown.join("ledger.jsonl").display().to_string())?;
     let more = problems.len().saturating_sub(1);
     let more = if more == 0 { String::new() } else { format!(", and {more} more like it") };
-    Ok(problems.first().map(|problem| format!("{} {}{more}", problem.place, problem.reason)))
+    Ok(Looked::AtIt(problems.first().map(|problem| format!("{} {}{more}", problem.place, problem.reason))))
 }
 
 /// The plan of the last run that made one.

@@ -132,3 +132,11 @@ fn a_ledger_that_was_emptied_is_named_by_every_verb_that_looks() {
     let ran = fleet.run(&one_o_clock(21), &["status", "--check"]);
     assert!(ran.code == 1 && ran.stdout.contains(says), "{}", ran.stdout);
 }
+
+#[test]
+fn a_ledger_too_large_for_status_is_not_called_sound() {
+    let fleet = decided("damage-large");
+    fleet.put(LEDGER, &"\n".repeat((32 << 20) + 1));
+    let ran = fleet.run(&one_o_clock(21), &["status"]);
+    assert!(ran.stdout.contains("verify the ledger with `pool-review doctor`"), "{}", ran.stdout);
+}

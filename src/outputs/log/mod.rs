@@ -8,7 +8,7 @@ mod section;
 mod tables;
 
 pub use parse::{holds_run, month_of, newest_run, run_of};
-pub use section::{Since, render_section};
+pub use section::{Since, levels, render_section};
 
 pub(super) use pools::answers;
 

@@ -122,13 +122,19 @@ pub struct Since<'a> {
 }
 
 /// The section of a run: anchor, heading, headline, sources, one open block per pool that moved, one row per pool that needs
-/// someone as before, the rest folded. What a large fleet's section leaves to the run file is said in it. `reports` is the reports folder relative to the repository root.
+/// someone as before, the rest folded. What a large fleet's section leaves to the run file is said in it. `reports` is the
+/// reports folder relative to the repository root.
 pub fn render_section(report: &Report, reports: &str, since: Since<'_>) -> String {
-    let draft = |detail: Detail| draft(Context { report, reports, detail }, since);
     let fits = |text: &String| text.len() <= MOST_BYTES && text.lines().count() <= MOST_LINES;
     let [most @ .., least] = DETAILS;
     let may_fit = |detail: &Detail| detail.least_bytes(report.pools.len()) <= MOST_BYTES;
+    let draft = |detail: Detail| draft(Context { report, reports, detail }, since);
     most.into_iter().filter(may_fit).map(draft).find(fits).unwrap_or_else(|| draft(least))
+}
+
+/// The section at every level of detail, from most to least, whether it would fit or not.
+pub fn levels(report: &Report, reports: &str, since: Since<'_>) -> Vec<String> {
+    DETAILS.map(|detail| draft(Context { report, reports, detail }, since)).to_vec()
 }
 
 /// The section at one level of detail: parts with a blank line between them.
