@@ -7,6 +7,7 @@ use std::path::Path;
 use chrono::{DateTime, Duration, Utc};
 
 use super::gather::Gathered;
+use super::limits::add_limits;
 use super::pools;
 use super::speeds::speeds;
 use crate::evidence::calls::{Holder, Pools, Way, ways};
@@ -301,9 +302,10 @@ fn settled(row: &RollupRow, pools: &Pools<'_>) -> (RollupRow, Way) {
     (RollupRow { key, ..row.clone() }, way)
 }
 
-/// What session evidence adds to a review: measured speeds, and failures of sessions that were ended without a scorecard.
+/// What session evidence adds to a review: measured speeds, failures of sessions that were ended without a scorecard, and limits.
 /// Returns the days to keep.
 pub fn join(
+    workspace: &Path,
     gathered: &mut Gathered,
     stores: &Stores,
     settings: &Settings,
@@ -333,6 +335,7 @@ pub fn join(
     remarks.extend((summed > 0).then(|| format!("{summed} speeds stand on rollup rows alone: they have no interval")));
     add_speeds(gathered, speeds, settings, now);
     add_kills(gathered, &stores.sitter);
+    add_limits(workspace, gathered, stores, settings, now);
     if let Some(note) = gathered.notes.iter_mut().find(|note| note.source == SourceId::Sessions) {
         note.remarks.extend(remarks);
     }

@@ -53,7 +53,7 @@ pub(super) fn add_to_review(
     let mut warnings = write_index(&specs(workspace, settings), &stores, &cache);
     let (kept, faults) = outputs::sessions::kept(&workspace.join(&settings.reports));
     warnings.extend(faults);
-    (join(gathered, &stores, settings, kept, now), warnings)
+    (join(workspace, gathered, &stores, settings, kept, now), warnings)
 }
 
 /// Reads the stores of the flags: no pools, no prices, no history.

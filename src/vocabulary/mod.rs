@@ -34,4 +34,4 @@ pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use routes::{
     Budget, Consumer, ConsumerTarget, FleetConfig, RouteDef, RouteTarget, Selection, TargetKind, UnknownKey, WeightDef,
 };
-pub use windows::{KeptReading, KeptReadings, QuotaHome, QuotaWindow, WindowStatus};
+pub use windows::{KeptReading, KeptReadings, LimitReading, LimitedWindow, QuotaHome, QuotaWindow, WindowStatus};

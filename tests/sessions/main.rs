@@ -9,6 +9,7 @@ mod common;
 mod database;
 mod faults;
 mod index;
+mod limits;
 mod rollup;
 mod spend_logs;
 mod support;

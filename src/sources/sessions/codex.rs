@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::claude_code::{Failure, NO_TIME, effort};
 use super::file::{Kinds, Records, each_field};
+use super::limits::{LimitWindow, Seen, remember};
 use super::names::{Id, Names};
 use super::skim::{Fields, Odd, blank, millis, text, whole};
 
@@ -76,19 +77,6 @@ pub(super) struct Mark {
     pub(super) effort: u32,
     /// Whether a live task has started before, this one included.
     pub(super) is_live: bool,
-}
-
-/// The last state of a rate-limit window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LimitWindow {
-    /// `5h`, `weekly`, or the length in minutes.
-    pub window: String,
-    /// When it was seen, epoch milliseconds.
-    pub captured_at: i64,
-    /// Used percent.
-    pub used_percent: f64,
-    /// Unix seconds of its reset; `None` when not stated.
-    pub resets_at: Option<i64>,
 }
 
 /// One rollout.
@@ -391,36 +379,13 @@ impl CodexFile {
         self.tools.clear();
     }
 
-    /// Remembers the windows of a rate-limit object. Null leaves what is known as it was.
+    /// Remembers the windows of a rate-limit object.
     fn limits(&mut self, value: &[u8], at: i64) {
-        if value.first() != Some(&b'{') || at == NO_TIME {
-            return;
+        let model = self.names.get(self.model);
+        if at != NO_TIME {
+            let seen = Seen { at, record: self.records + 1, model, is_live: self.first_live.is_some() };
+            remember(&mut self.windows, value, seen);
         }
-        let limits: Value = serde_json::from_slice(value).unwrap_or_default();
-        for slot in ["primary", "secondary"] {
-            let slot = &limits[slot];
-            let (Some(used), Some(minutes)) = (slot["used_percent"].as_f64(), slot["window_minutes"].as_f64()) else {
-                continue;
-            };
-            let window = window_name(minutes);
-            let resets_at = slot["resets_at"].as_i64().or_else(|| {
-                slot["resets_in_seconds"].as_i64().map(|seconds| at.div_euclid(1000).saturating_add(seconds))
-            });
-            self.windows.retain(|known| known.window != window);
-            self.windows.push(LimitWindow { window, captured_at: at, used_percent: used, resets_at });
-        }
-    }
-}
-
-/// A window by its length, within 2 %, never by its slot.
-fn window_name(minutes: f64) -> String {
-    let is_near = |length: f64| (minutes - length).abs() <= length * 0.02;
-    if is_near(300.0) {
-        "5h".to_owned()
-    } else if is_near(10_080.0) {
-        "weekly".to_owned()
-    } else {
-        format!("{minutes} min")
     }
 }
 

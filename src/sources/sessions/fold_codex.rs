@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::claude_code::NO_TIME;
-use super::codex::{Advance, CodexFile, LimitWindow, Mark, MarkKind};
+use super::codex::{Advance, CodexFile, Mark, MarkKind};
 use super::fold_claude::{failed, translate};
 use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
+use super::limits::LimitWindow;
 use super::names::Id;
 use super::{StoreNotes, StoreSpec};
 use crate::vocabulary::{CallSums, StoreEvents, Timed, used};
@@ -88,8 +89,9 @@ fn take(
     ledger.notes.codex_unchanged += file.unchanged;
     ledger.notes.codex_resets += file.resets;
     ledger.notes.codex_wobbles += file.wobbles;
-    if !file.windows.is_empty() {
-        ledger.windows.insert(rollout.name.to_owned(), file.windows.clone());
+    let windows: Vec<_> = file.windows.iter().filter(|window| is_own(file, window.is_live)).cloned().collect();
+    if !windows.is_empty() {
+        ledger.windows.insert(rollout.name.to_owned(), windows);
     }
     let own_from = file.own_from();
     let mut counted = vec![false; file.advances.len()];

@@ -4,7 +4,7 @@ use super::file::Records;
 use super::scan::Indexed;
 
 /// The first bytes of an index. The last one rises whenever a reader keeps something else.
-const MAGIC: [u8; 8] = *b"prindex\x01";
+const MAGIC: [u8; 8] = *b"prindex\x02";
 /// Length of the check sum behind it.
 const CHECK: usize = 8;
 

@@ -8,6 +8,7 @@ mod fold_claude;
 mod fold_codex;
 mod groups;
 mod index;
+mod limits;
 mod lines;
 mod litellm;
 mod names;
@@ -23,12 +24,12 @@ use globset::GlobMatcher;
 
 use self::claude_code::ClaudeFile;
 use self::codex::CodexFile;
-pub use self::codex::LimitWindow;
 use self::file::{LineTally, ReadFile, Records};
 use self::fold_codex::{Ledger, Rollout};
 use self::groups::Groups;
+pub use self::limits::LimitWindow;
 use self::walk::{Faults, FoundFile};
-use crate::vocabulary::{CallRow, Place, StoreEvents, StoreKind};
+use crate::vocabulary::{CallRow, LimitReading, Place, StoreEvents, StoreKind};
 
 /// How many places and faults of a store are kept word for word.
 pub const KEPT: usize = 5;
@@ -150,6 +151,8 @@ pub struct StoreScan {
     pub fault_count: u64,
     /// Rate-limit windows as last seen, per file.
     pub windows: BTreeMap<String, Vec<LimitWindow>>,
+    /// The same as readings of the seat's limits.
+    pub limits: Vec<LimitReading>,
     /// What to keep for the next scan, if it changed.
     pub index: Option<Vec<u8>>,
     /// Bytes read this time.
@@ -199,8 +202,12 @@ fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, prog
     const KNOWN: [&str; 6] =
         ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
     let (mut found, mut faults) = (Vec::new(), Vec::new());
-    for below in ["sessions", "archived_sessions"] {
-        let (files, broken) = walk::files(&spec.path, below, is_transcript);
+    let folders = ["sessions", "archived_sessions"];
+    // The setting may name a folder of rollouts itself.
+    let has_folders = folders.iter().any(|below| spec.path.join(below).is_dir());
+    let is_rollout = |name: &str| is_transcript(name) && (has_folders || name.starts_with("rollout-"));
+    for below in if has_folders { &folders[..] } else { &[""] } {
+        let (files, broken) = walk::files(&spec.path, below, is_rollout);
         found.extend(files);
         faults.extend(broken);
     }
@@ -214,6 +221,12 @@ fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, prog
     let StoreScan { events, notes, windows, .. } = &mut scan;
     fold_codex::fold(&rollouts, spec, &mut Ledger { groups: &mut groups, events, notes, windows });
     scan.rows = groups.rows();
+    for rollout in &rollouts {
+        let Some(windows) = scan.windows.get(rollout.name) else { continue };
+        let provider = rollout.file.names.get(rollout.file.provider).or(spec.provider.as_deref());
+        let shown = format!("{}/{}", spec.display, rollout.name);
+        scan.limits.extend(limits::readings(windows, &shown, provider, spec.home.as_deref()));
+    }
     scan
 }
 
@@ -232,11 +245,16 @@ fn scan_files<R: Records>(
     known: &[&str],
 ) -> (StoreScan, Vec<ReadFile<R>>) {
     let mut scan = StoreScan::default();
-    if spec.path.symlink_metadata().is_err() {
-        scan.fault(&spec.display, "does not exist");
+    let root = match std::fs::metadata(&spec.path) {
+        Ok(meta) if meta.is_dir() => None,
+        Ok(_) => Some("is not a folder".to_owned()),
+        Err(error) => Some(fault(&error)),
+    };
+    if let Some(reason) = &root {
+        scan.fault(&spec.display, reason);
     }
     let shown = |name: &str| if name.is_empty() { spec.display.clone() } else { format!("{}/{name}", spec.display) };
-    for (name, reason) in faults {
+    for (name, reason) in faults.into_iter().filter(|(name, _)| root.is_none() || !name.is_empty()) {
         scan.fault(&shown(&name), &reason);
     }
     let old = index.and_then(index::decode::<R>).unwrap_or_default();
@@ -265,6 +283,13 @@ impl StoreScan {
         }
     }
 
+    /// Keeps the place of a record that is none, if it is among the first few.
+    fn add_damaged(&mut self, place: Place) {
+        if self.damaged.len() < KEPT {
+            self.damaged.push(place);
+        }
+    }
+
     /// Adds up the lines of a file.
     fn add_lines(&mut self, name: &str, tally: &LineTally) {
         self.input.bytes += tally.bytes;
@@ -274,9 +299,7 @@ impl StoreScan {
         self.input.open_tails += tally.open_tails;
         self.input.longest_line = self.input.longest_line.max(tally.longest);
         for line in &tally.damaged {
-            if self.damaged.len() < KEPT {
-                self.damaged.push(Place::new(name, usize::try_from(*line).unwrap_or(usize::MAX)));
-            }
+            self.add_damaged(Place::new(name, usize::try_from(*line).unwrap_or(usize::MAX)));
         }
         for (kind, count) in tally.kinds.iter() {
             *self.kinds.entry(kind.to_owned()).or_default() += count;

@@ -1,5 +1,6 @@
 //! The files of a store, in one fixed order, with what tells a file from another.
 
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,20 @@ pub(super) fn files(root: &Path, below: &str, passes: impl Fn(&str) -> bool) -> 
     (walk.files, walk.faults)
 }
 
+/// The regular files of one folder whose name passes, by name; its folders are not entered.
+pub(super) fn files_of(folder: &Path, passes: impl Fn(&str) -> bool) -> (Vec<FoundFile>, Faults) {
+    let mut walk = Walk { passes, files: Vec::new(), faults: Vec::new() };
+    walk.list(folder, "");
+    (walk.files, walk.faults)
+}
+
+/// The file at a path itself, under an empty name, if it is a regular one.
+pub(super) fn one(path: &Path) -> (Vec<FoundFile>, Faults) {
+    let mut walk = Walk { passes: |_: &str| true, files: Vec::new(), faults: Vec::new() };
+    walk.file(path.to_owned(), String::new());
+    (walk.files, walk.faults)
+}
+
 /// A walk under way.
 struct Walk<F> {
     /// Which names pass.
@@ -48,9 +63,24 @@ struct Walk<F> {
 impl<F: Fn(&str) -> bool> Walk<F> {
     /// Walks one folder.
     fn enter(&mut self, folder: &Path, name: &str, depth: usize) {
+        for below in self.list(folder, name) {
+            let shown = joined(name, &below.to_string_lossy());
+            if depth < MAX_DEPTH {
+                self.enter(&folder.join(&below), &shown, depth + 1);
+            } else {
+                self.faults.push((shown, "lies too deep".to_owned()));
+            }
+        }
+    }
+
+    /// Takes the files of one folder; returns its folders, by name.
+    fn list(&mut self, folder: &Path, name: &str) -> Vec<OsString> {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) => return self.faults.push((name.to_owned(), super::fault(&error))),
+            Err(error) => {
+                self.faults.push((name.to_owned(), super::fault(&error)));
+                return Vec::new();
+            }
         };
         let mut folders = Vec::new();
         let mut files = Vec::new();
@@ -69,14 +99,7 @@ impl<F: Fn(&str) -> bool> Walk<F> {
                 self.file(folder.join(&file), joined(name, &text));
             }
         }
-        for below in folders {
-            let shown = joined(name, &below.to_string_lossy());
-            if depth < MAX_DEPTH {
-                self.enter(&folder.join(&below), &shown, depth + 1);
-            } else {
-                self.faults.push((shown, "lies too deep".to_owned()));
-            }
-        }
+        folders
     }
 
     /// Takes one file.
