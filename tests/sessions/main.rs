@@ -10,6 +10,8 @@ mod database;
 mod faults;
 mod index;
 mod limits;
+mod mutated_opencode;
+mod mutations;
 mod rollup;
 mod spend_logs;
 mod support;

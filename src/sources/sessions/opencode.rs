@@ -7,7 +7,7 @@ mod message;
 mod routes;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -16,8 +16,7 @@ use super::codex::inside;
 use super::fold_claude::failed;
 use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
 use super::names::{Id, Names};
-use super::walk::{self, Faults, FoundFile};
-use super::{Progress, StoreScan, StoreSpec};
+use super::{Progress, StoreScan, StoreSpec, walk};
 use crate::vocabulary::{StatedPool, Timed, used};
 use limits::RouteLimits;
 use message::{Message, Trouble};
@@ -83,23 +82,53 @@ pub(super) fn read(spec: &StoreSpec, joined: &BTreeSet<String>, progress: Progre
     scan
 }
 
-/// The databases of a store: the file itself, or `opencode.db` and its channels in the folder.
-fn databases(path: &Path) -> (Vec<FoundFile>, Faults) {
-    if path.is_dir() {
-        walk::files_of(path, |name| name.starts_with("opencode") && walk::ends(name, ".db"))
+/// A database of a store.
+struct DatabaseFile {
+    /// Where it is.
+    path: PathBuf,
+    /// Its name in the folder; empty when the store is the file itself.
+    name: String,
+    /// Its size in bytes.
+    size: u64,
+}
+
+/// The databases of a store: the file itself, or `opencode.db` and its channels in the folder, and what is none though it is
+/// called so. Pipes and devices are never opened.
+fn databases(path: &Path) -> (Vec<DatabaseFile>, walk::Faults) {
+    let names: Vec<String> = if path.is_dir() {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("opencode") && walk::ends(name, ".db")).collect()
     } else {
-        walk::one(path)
+        vec![String::new()]
+    };
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    for name in names {
+        let path = if name.is_empty() { path.to_owned() } else { path.join(&name) };
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_file() => found.push(DatabaseFile { path, name, size: meta.len() }),
+            Ok(_) => faults.push((name, "is not a regular file".to_owned())),
+            Err(error) => faults.push((name, super::fault(&error))),
+        }
     }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    faults.sort();
+    (found, faults)
 }
 
 /// The one JSON object of some bytes. Broken UTF-8, a byte-order mark and NUL bytes around it do not matter; the error is a
 /// fragment.
 fn object(bytes: &[u8]) -> Result<Value, String> {
     let is_nothing = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let begin = bytes.iter().position(|byte| !is_nothing(byte)).unwrap_or(bytes.len());
-    let end = bytes.iter().rposition(|byte| !is_nothing(byte)).map_or(begin, |at| at + 1);
-    let bytes = &bytes[begin..end];
+    let mut bytes = bytes;
+    while let Some(rest) = bytes
+        .strip_prefix(b"\xef\xbb\xbf")
+        .or_else(|| bytes.split_first().filter(|(first, _)| is_nothing(first)).map(|(_, rest)| rest))
+    {
+        bytes = rest;
+    }
+    let end = bytes.iter().rposition(|byte| !is_nothing(byte)).map_or(0, |at| at + 1);
+    let bytes = &bytes[..end];
     let value: Value = serde_json::from_slice(bytes)
         .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(bytes)))
         .map_err(|error| format!("is not JSON: line {}", error.line()))?;

@@ -1,6 +1,5 @@
 //! The files of a store, in one fixed order, with what tells a file from another.
 
-use std::ffi::OsString;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
@@ -36,20 +35,6 @@ pub(super) fn files(root: &Path, below: &str, passes: impl Fn(&str) -> bool) -> 
     (walk.files, walk.faults)
 }
 
-/// The regular files of one folder whose name passes, by name; its folders are not entered.
-pub(super) fn files_of(folder: &Path, passes: impl Fn(&str) -> bool) -> (Vec<FoundFile>, Faults) {
-    let mut walk = Walk { passes, files: Vec::new(), faults: Vec::new() };
-    walk.list(folder, "");
-    (walk.files, walk.faults)
-}
-
-/// The file at a path itself, under an empty name, if it is a regular one.
-pub(super) fn one(path: &Path) -> (Vec<FoundFile>, Faults) {
-    let mut walk = Walk { passes: |_: &str| true, files: Vec::new(), faults: Vec::new() };
-    walk.file(path.to_owned(), String::new());
-    (walk.files, walk.faults)
-}
-
 /// A walk under way.
 struct Walk<F> {
     /// Which names pass.
@@ -63,24 +48,9 @@ struct Walk<F> {
 impl<F: Fn(&str) -> bool> Walk<F> {
     /// Walks one folder.
     fn enter(&mut self, folder: &Path, name: &str, depth: usize) {
-        for below in self.list(folder, name) {
-            let shown = joined(name, &below.to_string_lossy());
-            if depth < MAX_DEPTH {
-                self.enter(&folder.join(&below), &shown, depth + 1);
-            } else {
-                self.faults.push((shown, "lies too deep".to_owned()));
-            }
-        }
-    }
-
-    /// Takes the files of one folder; returns its folders, by name.
-    fn list(&mut self, folder: &Path, name: &str) -> Vec<OsString> {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) => {
-                self.faults.push((name.to_owned(), super::fault(&error)));
-                return Vec::new();
-            }
+            Err(error) => return self.faults.push((name.to_owned(), super::fault(&error))),
         };
         let mut folders = Vec::new();
         let mut files = Vec::new();
@@ -99,7 +69,14 @@ impl<F: Fn(&str) -> bool> Walk<F> {
                 self.file(folder.join(&file), joined(name, &text));
             }
         }
-        folders
+        for below in folders {
+            let shown = joined(name, &below.to_string_lossy());
+            if depth < MAX_DEPTH {
+                self.enter(&folder.join(&below), &shown, depth + 1);
+            } else {
+                self.faults.push((shown, "lies too deep".to_owned()));
+            }
+        }
     }
 
     /// Takes one file.

@@ -302,7 +302,9 @@ fn attempt(row: &Row<'_>, found: &mut Found) -> rusqlite::Result<Attempt> {
     let is_estimated = number(row, 13)?.is_some_and(|flag| flag > 0.0);
     let tag = text(row, 10)?.unwrap_or_default();
     let tokens = |column| -> rusqlite::Result<u64> { Ok(number(row, column)?.map_or(0, tokens)) };
-    let ms = |column| -> rusqlite::Result<_> { Ok(number(row, column)?.map(rounded).filter(|ms| *ms <= MOST_MS)) };
+    let ms = |column| -> rusqlite::Result<_> {
+        Ok(number(row, column)?.map(rounded).filter(|ms| (0..=MOST_MS).contains(ms)))
+    };
     Ok(Attempt {
         message: text(row, 8)?.map(|message| Id::of(b'o', message.as_bytes())),
         pool: text(row, 3)?.filter(|pool| !pool.is_empty()),
