@@ -11,6 +11,7 @@ mod faults;
 mod index;
 mod limits;
 mod mutated_opencode;
+mod mutated_tables;
 mod mutations;
 mod rollup;
 mod spend_logs;

@@ -24,18 +24,23 @@ impl Dice {
         &of[self.below(of.len())]
     }
 
-    /// A line after none to three changes. No change makes a second line of it.
+    /// A line after none to three changes; one of them puts the line behind it once more. No change makes a second line of it.
     pub(crate) fn mutate(&mut self, line: &[u8]) -> Vec<u8> {
+        self.mutate_beside(line, line)
+    }
+
+    /// The same, with another line to put behind it.
+    pub(crate) fn mutate_beside(&mut self, line: &[u8], other: &[u8]) -> Vec<u8> {
         let mut changed = line.to_vec();
         for _ in 0..self.below(4) {
-            self.change(&mut changed, line);
+            self.change(&mut changed, other);
         }
         changed.retain(|byte| *byte != b'\n');
         changed
     }
 
     /// One change.
-    fn change(&mut self, text: &mut Vec<u8>, whole: &[u8]) {
+    fn change(&mut self, text: &mut Vec<u8>, other: &[u8]) {
         let at = self.below(text.len());
         match self.below(14) {
             0 if !text.is_empty() => text[at] ^= 1 << self.below(8),
@@ -54,7 +59,7 @@ impl Dice {
             10 => self.insert_anywhere(text, b"\xff\xfe"),
             11 => {
                 text.extend_from_slice(&b" \t"[..self.below(3)]);
-                text.extend_from_slice(whole);
+                text.extend_from_slice(other);
             }
             12 => drop(text.drain(at..(at + self.below(20)).min(text.len()))),
             _ if !text.is_empty() => text[at] = *self.one(b"\"\\{}[],:0e-.nt\t"),
