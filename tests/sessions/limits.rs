@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::common::shared;
+use crate::mutations::Dice;
 use crate::support::{copy, fresh};
 use chrono::{DateTime, Utc};
 use pool_review::evidence::windows::{WindowClass, WindowView};
@@ -406,4 +407,89 @@ fn a_record_is_believed_whatever_way_its_store_is_read_on() {
     let fresh = read(&spec, &BTreeSet::new(), None, &|_, _| {});
     assert_eq!((grown.ways, &grown.limits), ([0, 1, 0], &fresh.limits));
     assert_eq!(grown.limits[0].place.line, 3);
+}
+
+/// A window as a plain reading of a record gives it: limit, name, used percent, length and reset.
+type Plain = (Option<String>, String, Option<f64>, Option<i64>, Option<i64>);
+
+/// The windows of a record by a plain reading.
+fn plain(record: &Value, seen: i64) -> Vec<Plain> {
+    let payload = &record["payload"];
+    if record["type"] != "event_msg" || payload["type"] != "token_count" {
+        return Vec::new();
+    }
+    let limits = &payload["rate_limits"];
+    let whole = |value: &Value| value.as_i64().or_else(|| value.as_f64().map(|number| number.round() as i64));
+    let slots = ["primary", "secondary"].map(|slot| &limits[slot]).into_iter().filter_map(|slot| {
+        let used = slot["used_percent"].as_f64();
+        let minutes = slot["window_minutes"].as_f64().filter(|minutes| *minutes > 0.0);
+        let (name, seconds) = match minutes {
+            None if used.is_none() => return None,
+            None => ("unknown".to_owned(), None),
+            Some(minutes) if (294.0..=306.0).contains(&minutes) => ("5h".to_owned(), Some(18_000)),
+            Some(minutes) if (9_878.4..=10_281.6).contains(&minutes) => ("weekly".to_owned(), Some(604_800)),
+            Some(minutes) => (format!("{minutes} min"), Some((minutes * 60.0).round() as i64)),
+        };
+        let stated = whole(&slot["resets_at"]).map(|at| if at >= 1_000_000_000_000 { at.div_euclid(1000) } else { at });
+        let counted = || whole(&slot["resets_in_seconds"]).map(|seconds| seen.div_euclid(1000).saturating_add(seconds));
+        let limit = limits["limit_id"].as_str().filter(|id| !id.is_empty() && *id != "codex");
+        Some((limit.map(str::to_owned), name, used, seconds, stated.or_else(counted)))
+    });
+    slots.collect()
+}
+
+#[test]
+fn ten_thousand_changed_records_give_the_windows_that_a_plain_reading_gives() {
+    let mut dice = Dice::new(30);
+    let (mut accepted, mut windows) = (0, 0);
+    let record = |number: usize| {
+        let secondary = match number % 3 {
+            0 => json!({"used_percent": 55.0, "window_minutes": 10_079, "resets_in_seconds": 259_200}),
+            1 => json!({"used_percent": 41, "window_minutes": 10_080, "resets_at": 1_795_600_800}),
+            _ => Value::Null,
+        };
+        let limits = json!({"limit_id": format!("l{number}"), "plan_type": "pro", "credits": null, "secondary": secondary,
+            "primary": {"used_percent": 12.5, "window_minutes": 299, "resets_at": 1_795_183_200}});
+        line("2026-11-20T13:00:00.000Z", &limits).trim_end().to_owned()
+    };
+    let seen = at("2026-11-20T13:00:00Z").timestamp_millis();
+    let store = fresh("limits-mutated");
+    std::fs::create_dir_all(store.join("sessions")).unwrap();
+    let lines: Vec<Vec<u8>> =
+        (0..10_000).map(|number| dice.mutate_beside(record(number).as_bytes(), b"{\"type\":\"other\"}")).collect();
+    for (number, lines) in lines.chunks(25).enumerate() {
+        let text = lines.iter().flat_map(|line| [line.as_slice(), b"\n"]).flatten().copied().collect::<Vec<u8>>();
+        std::fs::write(store.join(format!("sessions/rollout-{number:03}.jsonl")), text).unwrap();
+    }
+    let scan = scan(StoreKind::Codex, store);
+    for (number, lines) in lines.chunks(25).enumerate() {
+        let found = scan.windows.get(&format!("sessions/rollout-{number:03}.jsonl")).map_or(&[][..], Vec::as_slice);
+        for (place, line) in lines.iter().enumerate() {
+            let Ok(record) = serde_json::from_slice::<Value>(line) else { continue };
+            let dated = record["timestamp"].as_str().and_then(|at| DateTime::parse_from_rfc3339(at).ok());
+            let own = format!("l{}", number * 25 + place);
+            let is_own = record["payload"]["rate_limits"]["limit_id"] == own.as_str();
+            let is_named = |line: &&Vec<u8>| String::from_utf8_lossy(line).contains(&format!("\"{own}\""));
+            let is_alone = lines.iter().filter(is_named).count() == 1;
+            if !is_own || !is_alone || dated.is_none_or(|at| at.timestamp_millis() != seen) {
+                continue;
+            }
+            accepted += 1;
+            let told = |window: &pool_review::sources::sessions::LimitWindow| {
+                (window.limit_id.clone(), window.window.clone(), window.used_percent, window.seconds, window.resets_at)
+            };
+            let mut found: Vec<Plain> =
+                found.iter().filter(|window| window.limit_id.as_ref() == Some(&own)).map(told).collect();
+            let mut wanted = plain(&record, seen);
+            // Two slots of one length are one window: the later slot.
+            if wanted.len() == 2 && wanted[0].1 == wanted[1].1 {
+                wanted.remove(0);
+            }
+            found.sort_by(|a, b| a.1.cmp(&b.1));
+            wanted.sort_by(|a, b| a.1.cmp(&b.1));
+            assert_eq!(found, wanted, "{}", String::from_utf8_lossy(line));
+            windows += wanted.len();
+        }
+    }
+    assert!(accepted > 3_000 && windows > accepted, "{accepted} records with {windows} windows");
 }

@@ -10,6 +10,7 @@ mod database;
 mod faults;
 mod index;
 mod limits;
+mod mutated_litellm;
 mod mutated_opencode;
 mod mutated_tables;
 mod mutations;

@@ -155,7 +155,7 @@ fn plain(data: &Value, v2: bool, tool: Option<(i64, i64)>) -> Vec<Counted> {
         counted.failures.insert(class.to_owned(), 1);
         return vec![counted];
     }
-    let is_billed = data["cost"].as_f64().is_some_and(|cost| cost > 0.0 && cost <= 1e9);
+    let is_billed = data["cost"].as_f64().is_some_and(|cost| cost > 0.0 && cost < 1e15);
     counted.tokens = [used[0], used[1], used[2], output, reasoning, retries];
     counted.calls = [1, 1, u64::from(is_billed)];
     let covered = |from: i64, to: i64| match tool {

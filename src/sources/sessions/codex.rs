@@ -273,7 +273,7 @@ impl CodexFile {
     fn item(&mut self, payload: &Payload<'_>, at: i64) {
         let kind = payload.kind.as_deref().unwrap_or_default();
         let call = text(payload.call).map(|call| Id::of(b'c', call.as_bytes()));
-        if kind == "message" && payload.role == b"\"user\"" || kind.ends_with("_output") {
+        if kind == "message" && text(payload.role).as_deref() == Some("user") || kind.ends_with("_output") {
             if let Some(begun) = call.and_then(|call| self.calls.remove(&call)) {
                 self.tools.push((begun, at));
             }
@@ -489,7 +489,7 @@ impl<'a> Payload<'a> {
         let words = text(self.message).unwrap_or_default();
         let info = String::from_utf8_lossy(self.error);
         let says = |parts: &[&str]| parts.iter().any(|part| info.contains(part) || words.contains(part));
-        if self.error == b"\"usage_limit_exceeded\"" || words.contains("usage limit") {
+        if text(self.error).as_deref() == Some("usage_limit_exceeded") || words.contains("usage limit") {
             Failure::Quota
         } else if says(&["overload", "server_error", "internal_server", "high demand"]) {
             Failure::Overloaded

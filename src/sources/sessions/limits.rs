@@ -14,6 +14,8 @@ use crate::vocabulary::{HomeId, LimitReading, LimitedWindow, Place};
 const MILLISECONDS_FROM: i64 = 1_000_000_000_000;
 /// The limit that every surface of an account shares, as clients name it; older ones name none.
 const MAIN: &str = "codex";
+/// Most windows of a file that are kept, the last: an account has a handful.
+const MOST_WINDOWS: usize = 64;
 /// Share of full use that is no rest.
 const FULL_PERCENT: f64 = 100.0;
 
@@ -75,6 +77,7 @@ pub(super) fn remember(windows: &mut Vec<LimitWindow>, object: &[u8], seen: Seen
         windows.retain(|known| (&known.limit_id, &known.window) != (&window.limit_id, &window.window));
         windows.push(window);
     }
+    windows.drain(..windows.len().saturating_sub(MOST_WINDOWS));
 }
 
 /// The window in one slot; `None` where nothing of a window stands there.

@@ -10,7 +10,7 @@ use chrono::{DateTime, NaiveDateTime};
 use serde_json::Value;
 
 use super::claude_code::NO_TIME;
-use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
+use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, MOST_USD, timed};
 use super::lines::Block;
 use super::names::Id;
 use super::{Progress, StoreScan, StoreSpec, walk};
@@ -326,7 +326,7 @@ fn count(value: &Value) -> u64 {
 /// An amount of at least 0, written as a number or as text.
 fn amount(value: &Value) -> f64 {
     let amount = value.as_f64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0.0);
-    if amount.is_finite() && amount > 0.0 { amount } else { 0.0 }
+    if amount > 0.0 && amount < MOST_USD { amount } else { 0.0 }
 }
 
 /// Epoch milliseconds of a time; text without a zone is UTC.

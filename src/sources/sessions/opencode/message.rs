@@ -129,7 +129,7 @@ impl Message {
             cache_write: count(&stated["cache"]["write"]),
             output: count(&stated["output"]) + reasoning,
             reasoning,
-            cost: data["cost"].as_f64().filter(|cost| (0.0..=MOST_USD).contains(cost)),
+            cost: data["cost"].as_f64().filter(|cost| (0.0..MOST_USD).contains(cost)),
             retries: 0,
             trouble: None,
             is_compaction: false,
