@@ -149,8 +149,7 @@ fn answer(
     warnings: Vec<String>,
     open: &dyn Fn(&Cli) -> Result<Store>,
 ) -> Result<Answer, Failure> {
-    let is_lost =
-        !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.input.files == 0 && scan.fault_count > 0);
+    let is_lost = !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.is_lost());
     let code = if is_lost { ExitCode::Failed } else { ExitCode::Finished };
     let text = if let Some(format) = args.rollup {
         rollup(cli, args, format, table, now, open).map_err(Failure::Failed)?

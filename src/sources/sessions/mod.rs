@@ -164,6 +164,12 @@ pub struct StoreScan {
 /// Reads one store. `joined` are the sessions that other evidence names; `index` is what the last scan kept.
 pub fn read(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, progress: Progress<'_>) -> StoreScan {
     match spec.kind {
+        // A pipe or a device may never answer.
+        _ if std::fs::metadata(&spec.path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) => {
+            let mut scan = StoreScan::default();
+            scan.fault(&spec.display, "is not a regular file");
+            scan
+        }
         StoreKind::ClaudeCode => claude_code(spec, joined, index, progress),
         StoreKind::Codex => codex(spec, joined, index, progress),
         StoreKind::Opencode => opencode::read(spec, joined, progress),
@@ -275,6 +281,11 @@ fn scan_files<R: Records>(
 }
 
 impl StoreScan {
+    /// Whether nothing of the store could be read: every file of it has a fault, or the store itself has.
+    pub fn is_lost(&self) -> bool {
+        self.fault_count > 0 && self.fault_count >= self.input.files && self.input.lines == 0 && self.rows.is_empty()
+    }
+
     /// Notes a file or folder that could not be read.
     fn fault(&mut self, name: &str, reason: &str) {
         self.fault_count += 1;

@@ -28,6 +28,8 @@ const MOST_MS: i64 = 2_592_000_000;
 pub(super) fn read(path: &Path, shown: &str, found: &mut Found, scan: &mut StoreScan) -> Result<(), String> {
     let database = open(path, scan)?;
     let mut reading = || {
+        // All tables as they stood at one instant, whoever writes meanwhile.
+        database.execute_batch("BEGIN")?;
         sessions(&database, "session", found)?;
         sessions(&database, "session_v2", found)?;
         attempts(&database, shown, found)?;
