@@ -4,6 +4,7 @@
 mod calls;
 mod digest;
 mod fleet;
+mod guard;
 mod ids;
 mod known;
 mod looks;
@@ -22,6 +23,7 @@ pub use fleet::{
     ConfigModel, Layer, LayerState, OMO_VARIANTS, OverrideAction, PoolFormat, ProviderRule, RouteOverride, Term,
     TuningNote,
 };
+pub use guard::without_panic;
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use looks::{LookKey, LookMemory};

@@ -161,7 +161,8 @@ impl<T, F: FnMut(&Cells) -> Result<T, String>> Reading<'_, T, F> {
     /// Reads the rows of Parquet; their places are numbers of rows, counted from 1.
     fn read_parquet(&mut self, lines: Lines) -> Result<Digest, String> {
         let (bytes, digest) = lines.rest().map_err(|_| self.torn())?;
-        let texts = parquet::texts(&bytes).map_err(|reason| format!("{} {reason}", self.file.display))?;
+        let texts = parquet::texts(&bytes, self.file.columns.known)
+            .map_err(|reason| format!("{} {reason}", self.file.display))?;
         let header = self.header(&ByteRecord::from(texts.names), 1)?;
         for (at, row) in texts.rows.into_iter().enumerate() {
             let mut cells = Cells::new(self.file.columns.known);
