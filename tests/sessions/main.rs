@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make and remove their own folders")]
 #![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
+mod answers;
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;

@@ -18,6 +18,9 @@ const LIVE_MS: f64 = 5_000.0;
 /// A larger `started_at` counts milliseconds, not seconds.
 const MILLISECONDS_FROM: f64 = 1e11;
 
+/// Largest counter that is believed: no sum of a store overflows.
+const MOST: u64 = 1_000_000_000_000_000;
+
 /// One advance of the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Advance {
@@ -551,11 +554,11 @@ fn counters(value: &[u8]) -> Result<Option<Counters>, Odd> {
     let mut values = [0; 4];
     let mut stated = None;
     each_field(value, |key, value| match key {
-        b"input_tokens" => values[0] = whole(value),
-        b"cached_input_tokens" => values[1] = whole(value),
-        b"output_tokens" => values[2] = whole(value),
-        b"reasoning_output_tokens" => values[3] = whole(value),
-        b"total_tokens" => stated = Some(whole(value)),
+        b"input_tokens" => values[0] = whole(value).min(MOST),
+        b"cached_input_tokens" => values[1] = whole(value).min(MOST),
+        b"output_tokens" => values[2] = whole(value).min(MOST),
+        b"reasoning_output_tokens" => values[3] = whole(value).min(MOST),
+        b"total_tokens" => stated = Some(whole(value).min(MOST)),
         _ => {}
     })?;
     let stated = stated.unwrap_or_else(|| values[0].saturating_add(values[2]));
