@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Duration, Utc};
 use pool_review::evidence::rates::wilson;
-use pool_review::rollup::{self, RollupRow};
+use pool_review::rollup::{self, RollupRow, merge, read_csv, write_csv};
 use pool_review::sources::{scorecards, speeds};
 use pool_review::vocabulary::{
-    Digest, Effort, HomeId, Outcome, Place, PoolId, ProviderId, ScorecardRow, SourceNote, SourceState, SpeedRow,
+    Digest, Effort, HomeId, Outcome, Place, PoolId, ProviderId, ScorecardRow, SourceNote, SourceState, SpeedRow, Usd,
+    UsdSquared,
 };
 use proptest::prelude::{Strategy, any, prop, proptest};
 use serde_json::Value;
@@ -652,11 +653,24 @@ proptest! {
             });
             assert_eq!(counts, additive(row));
             let near = |of: fn(&RollupRow) -> f64| (parts.iter().map(|part| of(part)).sum::<f64>() - of(row)).abs() < 1e-6;
-            assert!(near(|row| row.sums.sum_ln_duration) && near(|row| row.sums.cost.to_f64()));
+            assert!(near(|row| row.sums.sum_ln_duration));
+            let (mut cost, mut squares) = (Usd::default(), UsdSquared::default());
+            for part in &parts {
+                cost.add(part.sums.cost);
+                squares.add(part.usage.cost_squares);
+            }
+            assert_eq!((cost, squares), (row.sums.cost, row.usage.cost_squares), "dollars add exactly");
             assert_eq!(parts.iter().map(|part| part.first_at).min(), Some(row.first_at));
             assert_eq!(parts.iter().map(|part| part.last_at).max(), Some(row.last_at));
         }
         assert_eq!(whole.iter().map(|row| row.sums.attempts).sum::<u64>(), rows.len() as u64, "no row is lost");
+        // Floats that were written and read again add in any order to the same bytes.
+        let written = |rows: &[RollupRow]| write_csv(&merge(rows.to_vec()), now());
+        let (read, broken) = read_csv(written(&daily(left)).as_bytes()).unwrap();
+        let mut parts = [read, daily(right), daily(left)].concat();
+        let forwards = written(&parts);
+        parts.reverse();
+        assert_eq!((written(&parts), broken), (forwards, Vec::new()));
     }
 
     #[test]

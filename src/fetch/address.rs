@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use postgres::Config;
 use postgres::config::SslMode;
 
-/// Options of other clients that mean nothing here: LiteLLM's own client puts some of them into the same string.
+/// Options of other clients that mean nothing here: `LiteLLM`'s own client puts some of them into the same string.
 const PASSED_OVER: [&str; 14] = [
     "connection_limit",
     "pool_timeout",
@@ -57,7 +57,7 @@ pub(super) struct Address {
     pub(super) proof: Proof,
     /// Whose word is taken for it.
     pub(super) roots: Roots,
-    /// Schema of the tables, as LiteLLM's own client names it.
+    /// Schema of the tables, as `LiteLLM`'s own client names it.
     pub(super) schema: Option<String>,
 }
 

@@ -253,7 +253,10 @@ impl Question {
             SqlState::INVALID_CATALOG_NAME => format!("there is no such database (variable: {variable})"),
             SqlState::INSUFFICIENT_PRIVILEGE => format!("the user may not read the table {table}"),
             SqlState::QUERY_CANCELED => {
-                format!("the statement took longer than {} s (fetch.spend_logs.timeout_s)", self.spend.timeout_s)
+                format!(
+                    "the statement was cancelled, or took longer than {} s (fetch.spend_logs.timeout_s)",
+                    self.spend.timeout_s
+                )
             }
             SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN => {
                 "the database was shut down in the middle".to_owned()

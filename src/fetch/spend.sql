@@ -1,6 +1,6 @@
 -- One statement: LiteLLM spend logs in, rows of the session rollup out, by the rules of the reader of exports (sources/sessions/litellm).
--- $1: the first UTC day. The program puts in {columns}, each with the type it has here, {table}, and {once} with {order}: one row of a
--- call where nothing in the table says that there is only one. OFFSET 0 keeps what is reckoned from being reckoned twice.
+-- $1: the first UTC day. The program puts in the columns, each with the type it has here, the table, and, where nothing in the table
+-- says that a call stands in it once, which of its rows counts. OFFSET 0 keeps what is reckoned from being reckoned twice.
 WITH log AS (
   SELECT {columns}
     FROM {table}

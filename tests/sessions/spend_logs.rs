@@ -2,7 +2,6 @@
 //! and only its rows cross the wire.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
@@ -11,7 +10,7 @@ use postgres::Client;
 use serde_json::Value;
 
 use crate::common::shared;
-use crate::database::{Database, SECRET, free_port, relay};
+use crate::database::{Database, SECRET, relay};
 use crate::support::fresh;
 
 /// The columns a reader needs, as the table has them.
@@ -23,7 +22,7 @@ pub(crate) const TABLE: &str = r#"CREATE TABLE "LiteLLM_SpendLogs" (request_id t
 
 /// Rows of every kind a log holds: failures of each class, cache hits, embeddings, rows without a model, retries, cached
 /// tokens written as number, text and nonsense, unbilled calls, calls over midnight, metadata that is absent or no object.
-const ROWS: &str = r#"INSERT INTO "LiteLLM_SpendLogs"
+pub(crate) const ROWS: &str = r#"INSERT INTO "LiteLLM_SpendLogs"
     SELECT 'req-' || i,
            CASE i % 23 WHEN 0 THEN 'aembedding' WHEN 1 THEN '' WHEN 2 THEN 'anthropic_messages' ELSE 'acompletion' END, '',
            CASE WHEN i % 7 = 0 THEN 0 WHEN i % 101 = 0 THEN -1 ELSE (i % 997) * 0.000123457 END,
@@ -64,7 +63,7 @@ pub(crate) fn workspace(name: &str, spend_logs: &str) -> PathBuf {
 }
 
 /// Starts the program in a workspace with a connection string.
-fn spawn(folder: &Path, address: &str, args: &[&str]) -> Child {
+pub(crate) fn spawn(folder: &Path, address: &str, args: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pool-review"));
     command.current_dir(folder).env_clear().env("SPEND_DB", address).args(args);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -204,72 +203,4 @@ fn handed(owner: &mut Client, database: &Database, shared: &Path) {
         compared += 1;
     }
     assert!(table.len() == 1 && compared > 15, "{compared} columns of {}", wanted.len());
-}
-
-#[test]
-fn what_goes_wrong_with_the_database_is_said_and_the_last_rollup_stays() {
-    let Some(database) = Database::start() else { return };
-    let mut owner = database.owner();
-    owner.batch_execute(TABLE).unwrap();
-    owner.execute(ROWS, &[&1_i64, &40_i64]).unwrap();
-    owner
-        .batch_execute(
-            "CREATE ROLE stranger LOGIN PASSWORD 'owner-secret-too'; CREATE TABLE bare (model text, spend float8); \
-             CREATE VIEW old AS SELECT call_type, model, \"startTime\", \"endTime\", prompt_tokens, completion_tokens, spend, \
-             cache_hit FROM \"LiteLLM_SpendLogs\"; CREATE VIEW slow AS SELECT * FROM \"LiteLLM_SpendLogs\" \
-             WHERE pg_sleep(30) IS NULL; CREATE VIEW texts AS SELECT *, '' AS metadata FROM old",
-        )
-        .unwrap();
-    let folder = workspace("spend-faults", "days: 36500");
-    let good = Database::address("owner", SECRET, database.port);
-    assert!(run(&folder, &good, &["fetch"]).status.success());
-    let before = std::fs::read(folder.join("data/spend.csv")).unwrap();
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let quiet = silent.local_addr().unwrap().port();
-    let address = |user, password, port| Database::address(user, password, port);
-    for (spend_logs, address, words) in [
-        (
-            "days: 36500",
-            address("owner", "owner-secret-not", database.port),
-            "does not accept user or password (variable: SPEND_DB)",
-        ),
-        ("days: 36500", format!("{}x", address("owner", SECRET, database.port)), "there is no such database"),
-        ("days: 36500", "owner-secret-as-text".to_owned(), "no connection string"),
-        ("days: 36500", String::new(), "the variable SPEND_DB holds no connection string"),
-        ("days: 36500", address("owner", SECRET, free_port()), "no connection to the database: connection refused"),
-        ("days: 36500", format!("{good}?sslmode=require"), "demands TLS"),
-        (
-            "days: 36500",
-            address("stranger", "owner-secret-too", database.port),
-            "no table LiteLLM_SpendLogs that this user may read",
-        ),
-        ("days: 36500, table: nothing", good.clone(), "there is no table nothing"),
-        (
-            "days: 36500, table: bare",
-            good.clone(),
-            "no column cache_hit, call_type, completion_tokens, endTime, prompt_tokens, startTime",
-        ),
-        ("days: 36500, table: texts", good.clone(), "the column metadata of texts is text, not jsonb"),
-        ("days: 36500, table: slow, timeout_s: 0.2", good.clone(), "took longer than 0.2 s"),
-        ("days: 36500, timeout_s: 0.1", address("owner", SECRET, quiet), "the database fell silent"),
-        ("days: 1", good.clone(), "no call in the last 1 days"),
-    ] {
-        let own = workspace("spend-fault", spend_logs);
-        std::fs::create_dir_all(own.join("data")).unwrap();
-        for file in ["data/spend.csv", "data/spend.csv.meta.json"] {
-            std::fs::copy(folder.join(file), own.join(file)).unwrap();
-        }
-        let output = run(&own, &address, &["fetch", "--force"]);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{words}: {said}");
-        assert!(said.contains(words) && said.lines().count() <= 2, "{words}: {said}");
-        assert_eq!(std::fs::read(own.join("data/spend.csv")).unwrap(), before, "{words}: the last rollup stays");
-    }
-    let old = workspace("spend-old", "days: 36500, table: old");
-    let output = run(&old, &good, &["fetch"]);
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        output.status.success() && said.contains("no column model_group, custom_llm_provider, status, metadata"),
-        "{said}"
-    );
 }

@@ -3,7 +3,6 @@
 
 mod entry;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -268,7 +267,7 @@ impl<'a> Export<'a> {
 /// The text of a CSV cell; an empty one is not there.
 fn cell(record: &csv::ByteRecord, place: Option<usize>) -> Cell<'_> {
     let bytes = record.get(place?).filter(|bytes| !bytes.is_empty())?;
-    Some(String::from_utf8_lossy(bytes)).map(Cow::from)
+    Some(String::from_utf8_lossy(bytes))
 }
 
 /// JSON in a cell; null where it is none. `parse` is compiled with the parser, which is optimised in every profile.

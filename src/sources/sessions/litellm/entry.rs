@@ -221,9 +221,9 @@ fn number(text: &str) -> u64 {
     if is_whole && whole.len() <= MOST_DIGITS { digits(whole).unwrap_or(0) } else { 0 }
 }
 
-/// A number of digits alone.
+/// A number of digits alone: a parser of numbers also takes a plus.
 fn digits(text: &str) -> Option<u64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+    if text.starts_with('+') { None } else { text.parse().ok() }
 }
 
 /// An amount that can be a bill; 0 for anything else.
