@@ -8,6 +8,7 @@ mod pages;
 mod plan;
 mod proxy;
 mod spend;
+mod statement;
 mod tls;
 
 use std::path::Path;

@@ -91,7 +91,7 @@ pub(crate) fn relay(server: u16) -> (u16, Arc<Mutex<Wire>>) {
             let counted = Arc::clone(&counted);
             let mut held = Vec::new();
             std::thread::spawn(move || {
-                pass(server, client, |bytes| count(bytes, &mut held, &mut counted.lock().unwrap()))
+                pass(server, client, |bytes| count(bytes, &mut held, &mut counted.lock().unwrap()));
             });
         }
     });

@@ -122,62 +122,59 @@ fn fill(database: &Database, rows: i64) {
     database.owner().batch_execute(r#"ALTER TABLE "LiteLLM_SpendLogs" ADD PRIMARY KEY (request_id); ANALYZE"#).unwrap();
 }
 
+/// A filled table, its export, and how many bytes that has.
+fn million(database: &Database, owner: &mut Client) -> (PathBuf, u64) {
+    owner.batch_execute(&TABLE.replace(" PRIMARY KEY", "")).unwrap();
+    fill(database, MILLION);
+    let reader =
+        "CREATE ROLE reader LOGIN PASSWORD 'owner-secret-too'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader";
+    owner.batch_execute(reader).unwrap();
+    let file = database.file("spend_logs.csv");
+    let copy = format!(r#"COPY "LiteLLM_SpendLogs" TO '{}' WITH (FORMAT csv, HEADER)"#, file.display());
+    owner.batch_execute(&copy).unwrap();
+    let bytes = file.metadata().unwrap().len();
+    (file, bytes)
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "the figures that must be shown")]
 fn a_million_calls_of_a_database_sum_up_as_their_export_does_and_only_rollup_rows_cross_the_wire() {
     let Some(database) = Database::start() else { return };
     let start = Instant::now();
     let mut owner = database.owner();
-    owner.batch_execute(&TABLE.replace(" PRIMARY KEY", "")).unwrap();
-    fill(&database, MILLION);
-    owner.batch_execute("CREATE ROLE reader LOGIN PASSWORD 'owner-secret-too'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader").unwrap();
-    let folder = workspace("spend-equal", "days: 36500");
-    let file = database.file("spend_logs.csv");
-    let copy = format!(r#"COPY "LiteLLM_SpendLogs" TO '{}' WITH (FORMAT csv, HEADER)"#, file.display());
-    owner.batch_execute(&copy).unwrap();
-    let exported = file.metadata().unwrap().len();
+    let (file, exported) = million(&database, &mut owner);
     let filled = start.elapsed();
-    let args = ["sessions", "--store", &format!("litellm={}", file.display()), "--rollup", "csv", "--no-cache"];
-    let reading = spawn(&folder, "", &args);
+    let folder = workspace("spend-equal", "days: 36500");
+    let store = format!("litellm={}", file.display());
+    let reading = spawn(&folder, "", &["sessions", "--store", &store, "--rollup", "csv", "--no-cache"]);
     let (port, wire) = relay(database.port);
     let address = format!("{}?sslmode=disable", Database::address("reader", "owner-secret-too", port));
     let output = run(&folder, &address, &["fetch"]);
-    let fetched_after = start.elapsed() - filled;
+    let fetched_at = start.elapsed();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     for words in ["answers from a cache: left out", "rows without a model: left out", "calls that generate nothing"] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let fetched = std::fs::read(folder.join("data/spend.csv")).unwrap();
     let read = reading.wait_with_output().unwrap();
-    let read_after = start.elapsed() - filled;
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let fetched = std::fs::read(folder.join("data/spend.csv")).unwrap();
     let rows = compare(&fetched, &read.stdout) as u64;
     let calls: u64 = table(&fetched).values().map(|row| row["attempts"].parse::<u64>().unwrap()).sum();
+    let columns = "SELECT count(*) FROM information_schema.columns WHERE table_name = 'LiteLLM_SpendLogs'";
+    let columns: i64 = owner.query_one(columns, &[]).unwrap().get(0);
+    // Beside the rollup: one row for each of the three kinds left out, the columns of the table, and whether its ids are unique.
+    let beside = 3 + columns.unsigned_abs() + 1;
     let wire = *wire.lock().unwrap();
-    // Three sums of what was left out, the columns of the table, and whether its ids are unique.
-    let beside = 3
-        + u64::try_from(
-            owner
-                .query("SELECT FROM information_schema.columns WHERE table_name = 'LiteLLM_SpendLogs'", &[])
-                .unwrap()
-                .len(),
-        )
-        .unwrap()
-        + 1;
     assert_eq!(wire.rows, rows + beside, "only rollup rows cross the wire: {wire:?}");
-    assert!(rows > 4 && calls > 800_000 && wire.longest_row < 512 && wire.bytes < 400 * wire.rows, "{wire:?}");
-    let sidecar: Value =
-        serde_json::from_slice(&std::fs::read(folder.join("data/spend.csv.meta.json")).unwrap()).unwrap();
-    assert_eq!(sidecar["rows"], rows, "the sidecar counts them");
+    assert!(calls > 800_000 && wire.longest_row < 512 && wire.bytes < 400 * wire.rows, "{wire:?}");
+    let sidecar = std::fs::read(folder.join("data/spend.csv.meta.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&sidecar).unwrap()["rows"], rows, "the sidecar counts them");
+    let seconds = [filled, fetched_at, start.elapsed()].map(|at| at.as_secs_f64());
     eprintln!(
-        "{MILLION} rows, {exported} bytes exported: {calls} calls in {rows} rollup rows, equal in every field; over the wire {} rows and {} bytes; \
-         filled in {:.1} s, fetched in {:.1} s, export read in {:.1} s beside it",
-        wire.rows,
-        wire.bytes,
-        filled.as_secs_f64(),
-        fetched_after.as_secs_f64(),
-        read_after.as_secs_f64()
+        "{MILLION} rows, {exported} bytes exported: {calls} calls in {rows} rollup rows, equal in every field; over the wire {} rows and \
+         {} bytes; filled after {:.1} s, fetched after {:.1} s, compared after {:.1} s",
+        wire.rows, wire.bytes, seconds[0], seconds[1], seconds[2]
     );
     if let Some(shared) = shared() {
         handed(&mut owner, &database, &shared);
