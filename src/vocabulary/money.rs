@@ -13,15 +13,23 @@ const HALF: u128 = 10u128.pow(36);
 pub struct Usd(u128);
 
 impl Usd {
-    /// The bill of one call; `None` for what is none: 0, below 0, no number, or 10¹⁵ USD and more.
+    /// The bill of one call; `None` for what is none: 0, below 0, no number, or 10¹⁵ USD and more. Its whole dollars, and the rest
+    /// times 10¹² rounded to the nearest unit, halves to the even one. `fetch/spend.sql` says the same: no other arithmetic than
+    /// IEEE's goes into it.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a bill is above 0 and far below 2^128"
+    )]
     pub fn billed(amount: f64) -> Option<Self> {
-        (amount > 0.0 && amount < MOST_BILLED).then(|| Self::of(amount))
+        let units = |amount: f64| amount.trunc() as u128 * UNITS + (amount.fract() * 1e12).round_ties_even() as u128;
+        (amount > 0.0 && amount < MOST_BILLED).then(|| Self(units(amount)))
     }
 
-    /// An amount of at least 0: its whole dollars, and the rest rounded to the nearest unit, halves to the even one.
-    /// `fetch/spend.sql` says the same: no other arithmetic than IEEE's goes into it.
+    /// An amount of at least 0 that was written down: the decimal it is written as, to the nearest unit.
     pub fn of(amount: f64) -> Self {
-        Self(whole(amount).saturating_mul(UNITS).saturating_add(part(amount, 1e12)))
+        let (whole, rest) = decimal(amount, 12);
+        Self(whole.saturating_mul(UNITS).saturating_add(rest))
     }
 
     /// An amount of its units, as a database counts them.
@@ -60,11 +68,11 @@ pub struct UsdSquared {
 }
 
 impl UsdSquared {
-    /// A stored sum of squares of at least 0, to the nearest unit.
+    /// A sum of squares of at least 0 that was written down: the decimal it is written as, to the nearest unit.
     pub fn of(amount: f64) -> Self {
-        let whole = whole(amount);
+        let (whole, rest) = decimal(amount, 24);
         let mut sum = Self { high: whole / UNITS, low: whole % UNITS * (UNITS * UNITS) };
-        sum.add(Self { high: 0, low: part(amount, 1e24) });
+        sum.add(Self { high: 0, low: rest });
         sum
     }
 
@@ -88,16 +96,17 @@ impl UsdSquared {
     }
 }
 
-/// The whole part.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, below 0 too")]
-fn whole(amount: f64) -> u128 {
-    amount.trunc() as u128
-}
-
-/// The rest in so many units, the nearest one; halves to the even one.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates, below 0 too")]
-fn part(amount: f64, units: f64) -> u128 {
-    (amount.fract() * units).round_ties_even() as u128
+/// The decimal that a float is written as: what stands before the point, and so many places behind it, rounded.
+fn decimal(amount: f64, places: usize) -> (u128, u128) {
+    if amount.is_nan() || amount <= 0.0 {
+        return (0, 0);
+    }
+    let text = amount.to_string();
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+    let kept: String = rest.chars().chain(std::iter::repeat('0')).take(places).collect();
+    let is_up = rest.as_bytes().get(places).is_some_and(|digit| *digit >= b'5');
+    let rest = kept.parse::<u128>().expect("a float is written in digits") + u128::from(is_up);
+    (whole.parse().unwrap_or(u128::MAX), rest)
 }
 
 /// The float nearest to a decimal.
@@ -162,6 +171,13 @@ mod tests {
         for square in [0.0, 1e-24, 0.005_249_002_5, 1.0 / 3.0, 1e9 / 7.0, 1e20] {
             assert_eq!(UsdSquared::of(square).to_f64(), square, "{square}");
         }
+        // 0.35² is 0.1225 whichever way it comes.
+        assert_eq!(Some(UsdSquared::of(0.1225)), Usd::billed(0.35).map(Usd::squared));
+        assert_eq!(
+            (Usd::of(1.499_999_999_999_5), Usd::of(-1.0), Usd::of(f64::NAN)),
+            (Usd(1_500_000_000_000), Usd(0), Usd(0))
+        );
+        assert_eq!(Usd::of(1e300), Usd(u128::MAX), "as much as there is");
         assert_eq!(Usd::of_units("72450000000").map(Usd::to_f64), Some(0.072_45));
         assert_eq!(UsdSquared::of_units("5249002500000000000000").map(UsdSquared::to_f64), Some(0.005_249_002_5));
         // 10⁶ USD squared is 10³⁶ units: the first that needs both halves.
