@@ -190,7 +190,7 @@ fn spend_logs_of_either_format_give_the_same_row() {
                 assert_eq!(value, &wanted[field], "{file}: {field}");
             }
             let cost: f64 = wanted["cost_usd"].as_str().unwrap().parse().unwrap();
-            assert!((sums.cost.to_f64() - cost).abs() < 1e-12, "{file}: {} is not {cost}", sums.cost.to_f64());
+            assert_eq!(sums.cost.to_f64().to_bits(), cost.to_bits(), "{file}: {} is not {cost}", sums.cost.to_f64());
         }
     }
 }

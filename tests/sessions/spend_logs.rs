@@ -189,7 +189,13 @@ fn handed(owner: &mut Client, database: &Database, shared: &Path) {
     let folder = workspace("spend-handed", "days: 36500, table: handed.LiteLLM_SpendLogs");
     let output = run(&folder, &Database::address("owner", SECRET, database.port), &["fetch", "spend_logs"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let table = table(&std::fs::read(folder.join("data/spend.csv")).unwrap());
+    let fetched = std::fs::read(folder.join("data/spend.csv")).unwrap();
+    // LiteLLM's own connection string names the schema, and options of its client.
+    let own = workspace("spend-schema", "days: 36500");
+    let address = format!("{}?schema=handed&connection_limit=5", Database::address("owner", SECRET, database.port));
+    assert!(run(&own, &address, &["fetch"]).status.success());
+    compare(&std::fs::read(own.join("data/spend.csv")).unwrap(), &fetched);
+    let table = table(&fetched);
     let row = table.values().next().unwrap();
     let answer: Value = serde_json::from_slice(&std::fs::read(case.join("expected.json")).unwrap()).unwrap();
     let wanted = answer["from_table"][0].as_object().unwrap();
