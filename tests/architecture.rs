@@ -119,6 +119,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("postcard", &["sources"]),
     ("postgres", &["fetch"]),
     ("rusqlite", &["sources"]),
+    // TLS to a database, with the stack that ureq brings (0121).
+    ("rustls", &["fetch"]),
     ("serde", &["fetch", "github", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
@@ -148,7 +150,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("similar", &["change"]),
     ("termsize", &["main"]),
     ("tokio", &["github"]),
+    ("tokio_postgres_rustls", &["fetch"]),
     ("ureq", &["fetch"]),
+    ("webpki_roots", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
     ("zstd", &["sources"]),
 ];

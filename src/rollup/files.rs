@@ -6,6 +6,7 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, Utc};
 
 use super::parquet::read_parquet;
 use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupKey, RollupRow};
+use crate::vocabulary::{Usd, UsdSquared};
 
 /// The cells of one row by column.
 pub(super) type Cells = BTreeMap<String, String>;
@@ -25,6 +26,8 @@ pub fn write_csv(rows: &[RollupRow], as_of: DateTime<Utc>) -> String {
                 Column::Count(field) => field(&mut row).to_string(),
                 Column::Amount(field) => field(&mut row).to_string(),
                 Column::Seconds(field) => seconds(*field(&mut row)).to_string(),
+                Column::Usd(field) => field(&mut row).to_f64().to_string(),
+                Column::UsdSquared(field) => field(&mut row).to_f64().to_string(),
             });
         }
         cells.extend([row.first_at, row.last_at, as_of].map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true)));
@@ -104,6 +107,8 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
             Column::Count(field) => *field(&mut row) = count(name, cell)?,
             Column::Amount(field) => *field(&mut row) = amount(name, cell)?,
             Column::Seconds(field) => *field(&mut row) = milliseconds(amount(name, cell)?),
+            Column::Usd(field) => *field(&mut row) = Usd::of(amount(name, cell)?),
+            Column::UsdSquared(field) => *field(&mut row) = UsdSquared::of(amount(name, cell)?),
         }
     }
     for (field, default) in [

@@ -35,6 +35,12 @@ fn frame(rows: &[RollupRow], as_of: DateTime<Utc>) -> PolarsResult<DataFrame> {
             Column::Amount(field) => {
                 PolarsColumn::new(name, rows.iter_mut().map(|row| *field(row)).collect::<Vec<_>>())
             }
+            Column::Usd(field) => {
+                PolarsColumn::new(name, rows.iter_mut().map(|row| field(row).to_f64()).collect::<Vec<_>>())
+            }
+            Column::UsdSquared(field) => {
+                PolarsColumn::new(name, rows.iter_mut().map(|row| field(row).to_f64()).collect::<Vec<_>>())
+            }
             Column::Seconds(field) => {
                 PolarsColumn::new(name, rows.iter_mut().map(|row| seconds(*field(row))).collect::<Vec<_>>())
             }

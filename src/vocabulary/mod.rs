@@ -8,6 +8,7 @@ mod ids;
 mod known;
 mod looks;
 mod market;
+mod money;
 mod note;
 mod own;
 mod place;
@@ -26,6 +27,7 @@ pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, S
 pub use known::{Known, Provenance};
 pub use looks::{LookKey, LookMemory};
 pub use market::{CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderList, RetirementRow};
+pub use money::{Usd, UsdSquared};
 pub use note::{Reject, SourceNote, SourceState};
 pub use own::{JudgeScore, Outcome, ScorecardRow, SitterEvent, SitterRow, SpeedRow, TaskTokens};
 pub use place::{ConfigFile, Place};
