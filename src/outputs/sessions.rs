@@ -54,6 +54,8 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
                     _ if unknown.contains(&name) => Value::Null,
                     Column::Count(field) => json!(*field(&mut row)),
                     Column::Amount(field) => json!(*field(&mut row)),
+                    Column::Usd(field) => json!(field(&mut row).to_f64()),
+                    Column::UsdSquared(field) => json!(field(&mut row).to_f64()),
                     #[expect(clippy::cast_precision_loss, reason = "milliseconds fit an f64 exactly")]
                     Column::Seconds(field) => json!(*field(&mut row) as f64 / 1000.0),
                 },
@@ -197,7 +199,7 @@ fn figure_cells(line: &Line) -> Vec<String> {
         |value: Option<f64>, digits: usize| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.digits$}"));
     let figure =
         |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
-    let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost_usd);
+    let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost.to_f64());
     vec![
         line.row.sums.attempts.to_string(),
         usage.responses.to_string(),

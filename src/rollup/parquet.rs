@@ -1,20 +1,12 @@
 //! The rollup table as Parquet. Columns as in CSV; counts are 64-bit integers, amounts doubles, the rest text.
 
-use std::io::Cursor;
-
 use chrono::{DateTime, SecondsFormat, Utc};
-use polars::datatypes::ArrowDataType;
-use polars::prelude::{Column as PolarsColumn, DataFrame, DataType, PolarsResult, TimeUnit};
-use polars_io::SerReader as _;
-use polars_io::parquet::read::ParquetReader;
+use polars::prelude::{Column as PolarsColumn, DataFrame, PolarsResult};
 use polars_io::parquet::write::ParquetWriter;
 
-use super::files::{Cells, ReadRows, check_columns, parse, seconds};
+use super::files::{ReadRows, check_columns, parse, seconds};
 use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupRow};
-use crate::vocabulary::without_panic;
-
-/// What is said of a file that is none.
-const DAMAGED: &str = "is no readable Parquet";
+use crate::parquet::texts;
 
 /// The table as Parquet.
 pub fn write_parquet(rows: &[RollupRow], as_of: DateTime<Utc>) -> Vec<u8> {
@@ -43,6 +35,12 @@ fn frame(rows: &[RollupRow], as_of: DateTime<Utc>) -> PolarsResult<DataFrame> {
             Column::Amount(field) => {
                 PolarsColumn::new(name, rows.iter_mut().map(|row| *field(row)).collect::<Vec<_>>())
             }
+            Column::Usd(field) => {
+                PolarsColumn::new(name, rows.iter_mut().map(|row| field(row).to_f64()).collect::<Vec<_>>())
+            }
+            Column::UsdSquared(field) => {
+                PolarsColumn::new(name, rows.iter_mut().map(|row| field(row).to_f64()).collect::<Vec<_>>())
+            }
             Column::Seconds(field) => {
                 PolarsColumn::new(name, rows.iter_mut().map(|row| seconds(*field(row))).collect::<Vec<_>>())
             }
@@ -55,102 +53,19 @@ fn frame(rows: &[RollupRow], as_of: DateTime<Utc>) -> PolarsResult<DataFrame> {
     DataFrame::new(rows.len(), columns)
 }
 
-/// The rows of a Parquet table, by column name; broken rows come back with their number, counted from 1. On damaged files the
-/// reader may panic.
+/// The rows of a Parquet table, by column name; broken rows come back with their number, counted from 1.
 pub fn read_parquet(bytes: &[u8]) -> Result<ReadRows, String> {
-    without_panic(|| read(bytes)).unwrap_or_else(|| Err(DAMAGED.to_owned()))
-}
-
-/// The same, without the wall.
-fn read(bytes: &[u8]) -> Result<ReadRows, String> {
+    let table = texts(bytes)?;
+    check_columns(&table.names.iter().map(String::as_str).collect::<Vec<_>>())?;
     let wanted = ["day", "first_at", "last_at", "format_version"];
-    let fault = |_| DAMAGED.to_owned();
-    let mut reader = ParquetReader::new(Cursor::new(bytes));
-    let schema = reader.schema().map_err(fault)?;
-    let (plain, odd): (Vec<_>, Vec<_>) = schema.iter_values().partition(|field| is_plain(&field.dtype));
-    let is_known = |name: &str| wanted.contains(&name) || COLUMNS.iter().any(|(known, _)| *known == name);
-    if let Some(field) = odd.iter().find(|field| is_known(&field.name)) {
-        return Err(format!(
-            "column {} is of a type that is not read; write it as text or as a 64-bit number",
-            field.name
-        ));
-    }
-    let plain = plain.into_iter().map(|field| field.name.to_string()).collect();
-    let frame = reader.with_columns(Some(plain)).finish().map_err(fault)?;
-    let names: Vec<&str> = frame.get_column_names().into_iter().map(polars::prelude::PlSmallStr::as_str).collect();
-    check_columns(&names)?;
-    let mut table: Vec<Cells> = vec![Cells::new(); frame.height()];
-    for name in COLUMNS.iter().map(|(name, _)| *name).chain(wanted) {
-        let Ok(column) = frame.column(name) else { continue };
-        let has_zone =
-            schema.get(name).is_some_and(|field| matches!(field.dtype, ArrowDataType::Timestamp(_, Some(_))));
-        let fault = |_| format!("column {name} is of a type that is not read");
-        fill(&mut table, name, column, has_zone).map_err(fault)?;
-    }
+    table.unread_of(COLUMNS.iter().map(|(name, _)| *name).chain(wanted))?;
     let (mut rows, mut broken) = (Vec::new(), Vec::new());
-    for (at, cells) in table.iter().enumerate() {
-        match parse(cells) {
+    for (at, row) in table.rows.into_iter().enumerate() {
+        let cells = table.names.iter().zip(row).filter_map(|(name, cell)| Some((name.clone(), cell?)));
+        match parse(&cells.collect()) {
             Ok(row) => rows.push(row),
             Err(fault) => broken.push((at + 1, fault)),
         }
     }
     Ok((rows, broken))
-}
-
-/// Whether a column can become part of a frame in this build. Others end the program inside the reader.
-fn is_plain(kind: &ArrowDataType) -> bool {
-    use ArrowDataType as Kind;
-    let is_number = matches!(
-        kind,
-        Kind::Int32 | Kind::Int64 | Kind::UInt32 | Kind::UInt64 | Kind::Float32 | Kind::Float64 | Kind::Boolean
-    );
-    is_number
-        || matches!(
-            kind,
-            Kind::Utf8 | Kind::LargeUtf8 | Kind::Utf8View | Kind::Date32 | Kind::Timestamp(..) | Kind::Null
-        )
-}
-
-/// Puts the values of a column into the cells. Null is no cell; a time is an instant where the file says that it has a zone,
-/// which the frame drops.
-fn fill(table: &mut [Cells], name: &str, column: &PolarsColumn, has_zone: bool) -> PolarsResult<()> {
-    let mut put = |at: usize, value: String| table[at].insert(name.to_owned(), value);
-    match column.dtype() {
-        DataType::String => {
-            for (at, value) in column.str()?.iter().enumerate() {
-                value.and_then(|value| put(at, value.to_owned()));
-            }
-        }
-        DataType::Float64 | DataType::Float32 => {
-            for (at, value) in column.cast(&DataType::Float64)?.f64()?.iter().enumerate() {
-                value.and_then(|value| put(at, value.to_string()));
-            }
-        }
-        DataType::Date => {
-            for (at, value) in column.cast(&DataType::String)?.str()?.iter().enumerate() {
-                value.and_then(|value| put(at, value.to_owned()));
-            }
-        }
-        DataType::Datetime(unit, _) if has_zone => {
-            for (at, value) in column.cast(&DataType::Int64)?.i64()?.iter().enumerate() {
-                let time = value.and_then(|count| instant(count, *unit));
-                time.and_then(|time| put(at, time.to_rfc3339_opts(SecondsFormat::AutoSi, true)));
-            }
-        }
-        _ => {
-            for (at, value) in column.cast(&DataType::Int64)?.i64()?.iter().enumerate() {
-                value.and_then(|value| put(at, value.to_string()));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The instant of a count of some unit.
-fn instant(count: i64, unit: TimeUnit) -> Option<DateTime<Utc>> {
-    match unit {
-        TimeUnit::Nanoseconds => Some(DateTime::from_timestamp_nanos(count)),
-        TimeUnit::Microseconds => DateTime::from_timestamp_micros(count),
-        TimeUnit::Milliseconds => DateTime::from_timestamp_millis(count),
-    }
 }

@@ -4,11 +4,11 @@
 mod calls;
 mod digest;
 mod fleet;
-mod guard;
 mod ids;
 mod known;
 mod looks;
 mod market;
+mod money;
 mod note;
 mod own;
 mod place;
@@ -23,11 +23,11 @@ pub use fleet::{
     ConfigModel, Layer, LayerState, OMO_VARIANTS, OverrideAction, PoolFormat, ProviderRule, RouteOverride, Term,
     TuningNote,
 };
-pub use guard::without_panic;
 pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, SourceId, TargetRef, Tier};
 pub use known::{Known, Provenance};
 pub use looks::{LookKey, LookMemory};
 pub use market::{CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderList, RetirementRow};
+pub use money::{Usd, UsdSquared};
 pub use note::{Reject, SourceNote, SourceState};
 pub use own::{JudgeScore, Outcome, ScorecardRow, SitterEvent, SitterRow, SpeedRow, TaskTokens};
 pub use place::{ConfigFile, Place};

@@ -13,8 +13,6 @@ use crate::vocabulary::{CallKey, CallRow, CallSums, StatedPool, Timed};
 pub(super) const MIN_OUTPUT: u64 = 50;
 /// Shortest busy time that is timed, milliseconds.
 pub(super) const MIN_BUSY_MS: i64 = 250;
-/// Largest bill of one call that is believed, USD: sums of squares stay finite.
-pub(super) const MOST_USD: f64 = 1e15;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 

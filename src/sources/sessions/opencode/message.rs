@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::of_status;
 use crate::sources::sessions::claude_code::{Failure, NO_TIME};
-use crate::sources::sessions::groups::MOST_USD;
 use crate::sources::sessions::names::{Id, Names};
 
 /// The last millisecond of the year 9999.
@@ -129,7 +128,7 @@ impl Message {
             cache_write: count(&stated["cache"]["write"]),
             output: count(&stated["output"]) + reasoning,
             reasoning,
-            cost: data["cost"].as_f64().filter(|cost| (0.0..MOST_USD).contains(cost)),
+            cost: data["cost"].as_f64().filter(|cost| *cost >= 0.0),
             retries: 0,
             trouble: None,
             is_compaction: false,
