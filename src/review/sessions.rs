@@ -20,8 +20,8 @@ use crate::settings::{Home, SessionStore, Settings, TaskClassRule, glob};
 use crate::sources::babysitter;
 use crate::sources::sessions::{self, ClassRule, StoreScan, StoreSpec};
 use crate::vocabulary::{
-    CallKey, CallRow, HomeId, ModelId, Outcome, Prices, ProviderId, ScorecardRow, SitterEvent, SitterRow, SourceId,
-    SourceNote, SourceState, SpeedRow, StatedPool, StoreKind, sha256_hex,
+    Bill, CallKey, CallRow, HomeId, ModelId, Outcome, Prices, ProviderId, ScorecardRow, SitterEvent, SitterRow,
+    SourceId, SourceNote, SourceState, SpeedRow, StatedPool, StoreKind, sha256_hex,
 };
 
 /// The word of rows whose effort nobody recorded.
@@ -296,6 +296,7 @@ fn settled(row: &RollupRow, pools: &Pools<'_>) -> (RollupRow, Way) {
         home: row.key.home.clone(),
         task_class: row.key.task_class.clone(),
         kinds: 0,
+        bill: Bill::default(),
     };
     let (pool, way) = pools.of(&key);
     let key = RollupKey { pool: pool.unwrap_or_default(), ..row.key.clone() };
