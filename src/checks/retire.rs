@@ -1,6 +1,7 @@
 //! Members that should leave on own evidence (methods §11): dominated by another, idle and dominated on the market, or too
 //! often out of reach. End dates are the business of latest-model itself.
 
+use super::calls::reach;
 use super::estimates::{Estimate, claim_rows, effect, look_rules, pair_bars, ppm_term, rows_said, take_look, term};
 use super::intents::leaves_two_homes;
 use super::{Judgement, intents};
@@ -46,7 +47,7 @@ fn facts(
     p_dominated: Option<f64>,
     is_market_dominated: bool,
 ) -> RetireFacts {
-    let raw = member.own.raw;
+    let reached = reach(member).map_or((0, 0), |reach| (reach.share.n, reach.share.hits));
     let tasks = evidence.assigned.get(&member.model_effort).copied().unwrap_or(0);
     let share =
         (evidence.is_weighted && evidence.recent_tasks > 0).then(|| tasks as f64 / evidence.recent_tasks as f64);
@@ -55,8 +56,8 @@ fn facts(
         p_dominated,
         is_market_dominated: is_market_dominated && evidence.is_weighted,
         share_14d: share,
-        attempts: raw.attempts(),
-        available: raw.attempts() - raw.infra,
+        attempts: reached.0,
+        available: reached.1,
     }
 }
 
@@ -236,15 +237,20 @@ fn idle_dominated(
 
 /// Too often out of reach.
 fn unavailable(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
-    let share = member.own.raw.availability()?;
+    let reach = reach(member)?;
+    let share = &reach.share;
     let mut found = finding(evidence, "unavailable", member, Verdict::Misaligned);
-    found.sources.push(SourceId::Sessions);
-    found.measured = Some(Measured { what: "availability", value: share.value, unit: Unit::Share, n: Some(share.n) });
+    found.sources.push(reach.source());
+    let what = if reach.basis.is_some() { "availability of calls" } else { "availability" };
+    found.measured = Some(Measured { what, value: share.value, unit: Unit::Share, n: Some(share.n) });
+    found.basis = reach.basis;
     found.limit = Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().available, setting: "built in" });
+    let seen = if reach.basis.is_some() { format!(", seen by {}", reach.seen_by) } else { String::new() };
     found.why = Sentence::new().name(&member.target).own(format!(
-        " answered {} of {} attempts ({:.0} % to {:.0} %); {} were lost to the infrastructure",
+        " answered {} of {} {} ({:.0} % to {:.0} %){seen}; {} were lost to the infrastructure",
         share.hits,
         share.n,
+        reach.unit(),
         share.lo * 100.0,
         share.hi * 100.0,
         share.n - share.hits

@@ -254,6 +254,7 @@ fn reading(member: &str, row: &SpeedRow) -> SpeedReading {
         output_tps_90: row.output_tps_90,
         first_answer_s: row.first_answer_s,
         task_s: row.task_s,
+        seen_by: row.of_calls.as_ref().map(|source| source.as_str().to_owned()),
     }
 }
 

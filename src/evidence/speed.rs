@@ -1,7 +1,7 @@
 //! Measured speeds of one pool's members: rows of one member combined, and members far slower than another on the same
 //! work (methods §13 `speed_spread`, DESIGN §14). Limits come from the caller; members and classes are plain keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One measured-speed row whose member is resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,8 @@ pub struct SpeedReading {
     pub first_answer_s: Option<f64>,
     /// Median task duration in seconds, above 0.
     pub task_s: Option<f64>,
+    /// The session store whose calls it sums up.
+    pub seen_by: Option<String>,
 }
 
 /// A combined measurement and what stands behind it.
@@ -51,6 +53,8 @@ pub struct MemberSpeed {
     pub all: Speeds,
     /// By task class; `None` holds the rows that name none.
     pub classes: BTreeMap<Option<String>, Speeds>,
+    /// Session stores among its sources, sorted; empty where every row was measured and written down.
+    pub seen_by: BTreeSet<String>,
 }
 
 /// When a difference is a spread (settings `sizing.speed_ratio`, `sizing.speed_lower`, `sizing.speed_rows`).
@@ -176,7 +180,9 @@ pub fn by_member(readings: &[SpeedReading]) -> BTreeMap<String, MemberSpeed> {
         .map(|(member, classes)| {
             let all: Vec<_> = classes.values().flatten().copied().collect();
             let of_class = |(class, rows): (Option<&str>, Vec<_>)| (class.map(str::to_owned), Speeds::of(&rows));
-            let speed = MemberSpeed { all: Speeds::of(&all), classes: classes.into_iter().map(of_class).collect() };
+            let seen_by = all.iter().filter_map(|row| row.seen_by.clone()).collect();
+            let speed =
+                MemberSpeed { all: Speeds::of(&all), classes: classes.into_iter().map(of_class).collect(), seen_by };
             (member.to_owned(), speed)
         })
         .collect()
@@ -304,6 +310,7 @@ mod tests {
             output_tps_90: interval,
             first_answer_s: None,
             task_s: None,
+            seen_by: None,
         }
     }
 
