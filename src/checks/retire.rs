@@ -1,7 +1,7 @@
 //! Members that should leave on own evidence (methods §11): dominated by another, idle and dominated on the market, or too
 //! often out of reach. End dates are the business of latest-model itself.
 
-use super::calls::reach;
+use super::calls::{is_told_by_attempts, reach};
 use super::estimates::{Estimate, claim_rows, effect, look_rules, pair_bars, ppm_term, rows_said, take_look, term};
 use super::intents::leaves_two_homes;
 use super::{Judgement, intents};
@@ -11,7 +11,7 @@ use crate::evidence::statistics::claim::{ClaimInput, claim};
 use crate::evidence::statistics::pair::{Money, money};
 use crate::evidence::{MemberEvidence, PoolEvidence, Readiness};
 use crate::settings::Settings;
-use crate::verdict::{Claim, Finding, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
+use crate::verdict::{Basis, Claim, Finding, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, LookKey, SourceId};
 
 /// Judges every member whose line this pool holds.
@@ -36,7 +36,32 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings, judgement: &mu
             };
             judgement.findings.extend(found);
         }
+        judgement.findings.extend(calls_lost(evidence, member));
     }
+}
+
+/// A member whose task attempts are judged, and whose calls are often lost: something tries again until the task is done. A
+/// note, because the attempts decide.
+fn calls_lost(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
+    let (share, params) = (member.calls.availability()?, RetireParams::default());
+    let facts = RetireFacts { attempts: share.n, available: share.hits, ..RetireFacts::default() };
+    if !is_told_by_attempts(member) || retire_flags(&facts, &params).is_empty() {
+        return None;
+    }
+    let mut found = Finding { verdict: None, ..finding(evidence, "calls_lost", member, Verdict::Watch) };
+    found.sources.extend([SourceId::Sessions, SourceId::SessionStores]);
+    found.measured =
+        Some(Measured { what: "availability of calls", value: share.value, unit: Unit::Share, n: Some(share.n) });
+    found.basis = Some(Basis::Calls);
+    found.why = Sentence::new().name(&member.target).own(format!(
+        " answered {} of {} calls ({:.0} % to {:.0} %), seen by {}; its task attempts are judged, not its calls",
+        share.hits,
+        share.n,
+        share.lo * 100.0,
+        share.hi * 100.0,
+        member.calls.reach.said()
+    ));
+    Some(found)
 }
 
 /// What is known of a member that may have to leave. A backup of an ordered pool is worse than its lead by design.

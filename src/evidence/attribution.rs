@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::own::{self, MemberRows, OwnRow, RowClock};
 use super::speed::{MemberSpeed, SpeedReading, by_member};
+use super::statistics::duration::median;
 use super::statistics::severity::JudgeCell;
 use crate::identity::Identity;
 use crate::vocabulary::{Effort, ModelId, PoolId, ProviderId, ScorecardRow, SpeedRow};
@@ -190,6 +191,23 @@ impl Attribution {
         assigned
     }
 
+    /// Median input tokens of the tasks of a pool, of all kinds and over all attempts at a task, and of how many tasks; `None`
+    /// where no row states tokens.
+    #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
+    pub fn tokens_per_task(&self, pool: &PoolId) -> Option<(f64, u64)> {
+        let mut tasks: BTreeMap<u64, u64> = BTreeMap::new();
+        for row in self.own.get(pool.as_str()).into_iter().flatten().flat_map(|(_, rows)| rows.values().flatten()) {
+            let Some(tokens) = row.tokens else { continue };
+            let input = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
+            let sum = tasks.entry(row.task).or_default();
+            *sum = sum.saturating_add(input);
+        }
+        let mut tokens: Vec<f64> =
+            tasks.into_values().filter(|tokens| *tokens > 0).map(|tokens| tokens as f64).collect();
+        let n = tokens.len() as u64;
+        Some((median(&mut tokens)?, n))
+    }
+
     /// What model judges scored in a pool, as cells of the severity fit; an item is a member's work of one class.
     pub fn judged(&self, pool: &PoolId) -> Vec<JudgeCell> {
         let scores = self.judged.get(pool.as_str()).into_iter().flatten();
@@ -204,7 +222,8 @@ impl Attribution {
     }
 
     /// The measured speeds of the members of a pool, by key. A row that names a pool speaks of that pool only, one that names
-    /// a home of that home only, one without an effort of the only member of its model.
+    /// a home of that home only, one without an effort of the only member of its model. What somebody wrote down is asked for
+    /// members of which no store timed a call (reference sessions §7.7).
     pub fn speeds(&self, pool: &PoolId, members: &[SpeedMember<'_>]) -> BTreeMap<String, MemberSpeed> {
         let mut readings = Vec::new();
         for (model, row) in &self.speeds {
@@ -219,6 +238,9 @@ impl Attribution {
             };
             readings.extend(members.iter().filter(fits).map(|member| reading(&member.key, row)));
         }
+        let timed: BTreeSet<String> =
+            readings.iter().filter(|row| row.seen_by.is_some()).map(|row| row.member.clone()).collect();
+        readings.retain(|row| row.seen_by.is_some() || !timed.contains(&row.member));
         by_member(&readings)
     }
 

@@ -66,8 +66,10 @@ pub struct TierNumbers {
     pub cache_share: f64,
     /// Input tokens per output token.
     pub input_per_output: f64,
-    /// Tokens of a task.
+    /// Input tokens of a task: the median of the pool's own tasks, else the setting.
     pub tokens_per_task: f64,
+    /// Own tasks behind that; 0 for the setting.
+    pub own_tasks: u64,
 }
 
 /// What becomes of the work of a member that ends.

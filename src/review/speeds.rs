@@ -20,6 +20,8 @@ struct Measured {
     summed: [u64; 3],
     /// The last call.
     last: Option<DateTime<Utc>>,
+    /// Whether the router logged any.
+    is_routed: bool,
 }
 
 /// Measured speeds, and how many of them stand on sums alone.
@@ -48,6 +50,7 @@ pub(super) fn speeds(
         for (sum, one) in measured.summed.iter_mut().zip([usage.speed_output_tokens, usage.busy_ms, usage.n_speed]) {
             *sum = sum.saturating_add(one);
         }
+        measured.is_routed |= part.is_routed;
         measured.last = measured.last.max(Some(seen_at(&part.row, now)));
     }
     let rows: Vec<(SpeedRow, bool)> =
@@ -147,7 +150,7 @@ fn speed(member: [&str; 7], measured: &Measured) -> Option<(SpeedRow, bool)> {
         output_tps_90: rate.and_then(|rate| rate.tps_90),
         first_answer_s: first_token_s(&measured.calls),
         task_s: None,
-        of_calls: Some(CallSource::named(source)),
+        of_calls: Some(if measured.is_routed { CallSource::RouteAttempt } else { CallSource::named(source) }),
         place: Place::new(format!("{source} {kind}"), 1),
     };
     Some((row, rate.is_none()))

@@ -47,6 +47,7 @@ pub fn join(
         format!("pools of responses found by: {}", ways.join(", "))
     }));
     remarks.extend((summed > 0).then(|| format!("{summed} speeds stand on rollup rows alone: they have no interval")));
+    remarks.extend(usage::of_tasks(&stores.external));
     add_speeds(gathered, speeds, settings, now);
     remarks.extend(add_tokens(gathered, stores));
     add_kills(gathered, &stores.sitter);

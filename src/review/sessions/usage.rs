@@ -18,8 +18,7 @@ const OF_TASKS: [&str; 2] = ["scorecards", "babysitter"];
 /// The calls of some parts, one row per source, day, pool and member, sorted. Rows of task attempts give their stalls only:
 /// attempts and calls are never added.
 pub(super) fn usage(parts: &[Part<'_>]) -> Vec<UsageRow> {
-    let of_tasks: BTreeSet<&str> =
-        parts.iter().filter(|part| is_of_tasks(&part.row)).map(|part| part.row.key.source.as_str()).collect();
+    let of_tasks = task_sources(parts.iter().map(|part| &part.row));
     let mut sums: BTreeMap<(CallSource, NaiveDate, [&str; 5]), CallCounts> = BTreeMap::new();
     for part in parts {
         let key @ RollupKey { day, pool, provider, model, effort, home, .. } = &part.row.key;
@@ -53,12 +52,14 @@ fn row(
     }
 }
 
-/// Whether a row speaks of task attempts: it is of our own tables of them, or another engine's and says what became of tasks.
-fn is_of_tasks(row: &RollupRow) -> bool {
-    let source = row.key.source.as_str();
-    let is_store = StoreKind::ALL.iter().any(|kind| kind.as_str() == source);
-    let sums = &row.sums;
-    OF_TASKS.contains(&source) || (!is_store && sums.successes + sums.failures + sums.immature + sums.tasks > 0)
+/// The sources that speak of task attempts: our own tables of them, and engines that say what became of tasks.
+fn task_sources<'a>(rows: impl Iterator<Item = &'a RollupRow>) -> BTreeSet<&'a str> {
+    let is_of_tasks = |row: &&RollupRow| {
+        let (source, sums) = (row.key.source.as_str(), &row.sums);
+        let is_store = StoreKind::ALL.iter().any(|kind| kind.as_str() == source);
+        OF_TASKS.contains(&source) || (!is_store && sums.successes + sums.failures + sums.immature + sums.tasks > 0)
+    };
+    rows.filter(is_of_tasks).map(|row| row.key.source.as_str()).collect()
 }
 
 /// The counts of a row of calls.
@@ -89,6 +90,15 @@ pub(in crate::review) fn seen_at(row: &RollupRow, now: DateTime<Utc>) -> DateTim
     if row.last_at == midnight { (midnight + Duration::days(1)).min(now) } else { row.last_at }
 }
 
+/// How many rows of another engine speak of task attempts: without the attempts themselves nothing can be estimated from them.
+pub(super) fn of_tasks(rows: &[RollupRow]) -> Option<String> {
+    let sources = task_sources(rows.iter());
+    let count = rows.iter().filter(|row| sources.contains(row.key.source.as_str())).count();
+    (count > 0).then(|| {
+        format!("{count} rollup rows are of task attempts: estimates need the attempts, so they are only shown")
+    })
+}
+
 /// How the reading of the stores went. One of which nothing could be read fails them all: it may hold what the others do not.
 /// Stores without a call are fresh: nothing in them can be old.
 pub(super) fn note(
@@ -101,7 +111,9 @@ pub(super) fn note(
     let lost = stores.lost();
     let state = if lost.is_empty() { SourceState::Fresh } else { SourceState::Failed(lost.join("; ")) };
     let mut note = SourceNote::new(SourceId::SessionStores, state);
-    let of_calls = parts.iter().filter(|part| !is_of_tasks(&part.row) && part.row.sums.attempts > 0);
+    let of_tasks = task_sources(parts.iter().map(|part| &part.row));
+    let is_called = |part: &&Part<'_>| part.row.sums.attempts > 0 && !of_tasks.contains(part.row.key.source.as_str());
+    let of_calls = parts.iter().filter(is_called);
     note.as_of = of_calls.map(|part| seen_at(&part.row, now)).filter(|at| *at <= now).max();
     note.rows = usage.iter().map(|row| row.counts.calls).sum();
     note.used = note.rows;
