@@ -158,7 +158,6 @@ fn mishaps(member: &MemberEvidence, calls: &MemberCalls) -> Vec<Number> {
 
 /// Who got the calls of the pool in the days of the idle rule, beside the configured shares. Shares of tasks are judged, shares
 /// of calls are not: one task may take one call or a thousand.
-#[expect(clippy::cast_precision_loss, reason = "counts of calls stay far below 2^53")]
 pub(super) fn shares(evidence: &PoolEvidence) -> Vec<Number> {
     let all: u64 = evidence.members.iter().map(|member| member.calls.recent.counts.calls).sum();
     let one = |member: &MemberEvidence| {

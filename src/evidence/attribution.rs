@@ -10,7 +10,7 @@ use super::speed::{MemberSpeed, SpeedReading, by_member};
 use super::statistics::duration::median;
 use super::statistics::severity::JudgeCell;
 use crate::identity::Identity;
-use crate::vocabulary::{Effort, ModelId, PoolId, ProviderId, ScorecardRow, SpeedRow};
+use crate::vocabulary::{Effort, ModelId, PoolId, ProviderId, ScorecardRow, SpeedRow, TaskTokens};
 
 /// The effort of a row that records none.
 pub(super) const UNRECORDED: &str = "?";
@@ -195,15 +195,18 @@ impl Attribution {
     /// where no row states tokens.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
     pub fn tokens_per_task(&self, pool: &PoolId) -> Option<(f64, u64)> {
-        let mut tasks: BTreeMap<u64, u64> = BTreeMap::new();
-        for row in self.own.get(pool.as_str()).into_iter().flatten().flat_map(|(_, rows)| rows.values().flatten()) {
-            let Some(tokens) = row.tokens else { continue };
-            let input = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
-            let sum = tasks.entry(row.task).or_default();
-            *sum = sum.saturating_add(input);
-        }
+        let members = self.own.get(pool.as_str()).into_iter().flatten();
+        let rows = members.flat_map(|(_, rows)| rows.values().flatten());
+        let input =
+            |tokens: &TaskTokens| tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
+        let mut tasks: Vec<(u64, u64)> = rows
+            .filter_map(|row| Some((row.task, input(row.tokens.as_ref()?))))
+            .filter(|(_, tokens)| *tokens > 0)
+            .collect();
+        tasks.sort_unstable();
+        let of_task = tasks.chunk_by(|a, b| a.0 == b.0);
         let mut tokens: Vec<f64> =
-            tasks.into_values().filter(|tokens| *tokens > 0).map(|tokens| tokens as f64).collect();
+            of_task.map(|task| task.iter().fold(0, |sum: u64, one| sum.saturating_add(one.1)) as f64).collect();
         let n = tokens.len() as u64;
         Some((median(&mut tokens)?, n))
     }

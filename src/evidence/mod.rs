@@ -29,6 +29,6 @@ pub mod windows;
 pub use around::{CandidateEvidence, MarketView, Unbilled};
 pub use outside::Surroundings;
 pub use pool::{
-    ClassConsumer, ConfigFacts, Ending, MemberEvidence, MemberMarket, PoolEvidence, Readiness, Requirements, Shadow,
-    Successor, TierNumbers,
+    ClassConsumer, ConfigFacts, Ending, LeadAttempts, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
+    Requirements, Shadow, Successor, TierNumbers,
 };

@@ -208,6 +208,27 @@ pub struct ClassConsumer {
     pub pointer: String,
 }
 
+/// Attempts of a pool in the last two days.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeadAttempts {
+    /// All of them.
+    pub attempts: u64,
+    /// Those that the lead answered.
+    pub answered: u64,
+    /// Whether they are calls that the router logged; else attempts at tasks.
+    pub are_calls: bool,
+}
+
+impl LeadAttempts {
+    /// Attempts from which on a silent lead says something.
+    pub const ENOUGH: u64 = 20;
+
+    /// Whether there are enough of them to tell.
+    pub fn is_enough(&self) -> bool {
+        self.attempts >= Self::ENOUGH
+    }
+}
+
 /// What is known of a pool's definition beside its ring.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConfigFacts {
@@ -219,8 +240,10 @@ pub struct ConfigFacts {
     pub shadows: Vec<Shadow>,
     /// Overrides and notes in force for its members, with the member's target.
     pub holds: Vec<(String, Hold)>,
-    /// Attempts of the pool's tasks in the last two days, and how many of them the lead answered; `None` without session rows.
-    pub lead_attempts: Option<(u64, u64)>,
+    /// Attempts of the pool in the last two days, and how many of them the lead answered; `None` where nothing tells.
+    pub lead_attempts: Option<LeadAttempts>,
+    /// Whether a store is named that would hold the router's log.
+    pub has_router_log: bool,
     /// Files that name pools and could not be read: who uses what is then not known.
     pub unread: Vec<String>,
     /// When a review first saw that nothing names the pool.

@@ -15,7 +15,8 @@ use crate::sources::pools::read_config;
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
     CatalogueOffer, Digest, FleetConfig, HomeId, Layer, LayerState, ListedEnd, MarketModel, ModelId, PriceRow,
-    ProviderId, QuotaHome, RetirementRow, ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow, UsageRow,
+    ProviderId, QuotaHome, RetirementRow, RoutedCalls, ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
+    UsageRow,
 };
 
 /// The canonical config, read and validated before anything is written.
@@ -64,6 +65,8 @@ pub struct Gathered {
     pub speeds: Vec<SpeedRow>,
     /// Model calls of session stores; empty unless they may be used.
     pub usage: Vec<UsageRow>,
+    /// Calls that the router logged; `None` where no store holds its log.
+    pub routed: Option<Vec<RoutedCalls>>,
     /// Newest reading of every home.
     pub quotas: BTreeMap<HomeId, QuotaHome>,
     /// Names.
@@ -158,6 +161,7 @@ pub fn gather(
         cards,
         speeds,
         usage: Vec::new(),
+        routed: None,
         quotas: homes.into_iter().map(|home| (home.home.clone(), home)).collect(),
         identity: side.identity,
         blacklisted,

@@ -161,7 +161,7 @@ impl Stores {
     /// Stores and rollups of which nothing could be read, with the reason: what depends on them cannot be judged.
     pub fn lost(&self) -> Vec<String> {
         let is_lost = |scan: &StoreScan| scan.fault_count > 0 && scan.rows.is_empty();
-        let scans = self.scans.iter().filter(|(_, scan)| is_lost(scan)).flat_map(|(_, scan)| scan.faults.first());
+        let scans = self.scans.iter().filter(|(_, scan)| is_lost(scan)).filter_map(|(_, scan)| scan.faults.first());
         scans.chain(&self.external_faults).cloned().collect()
     }
 

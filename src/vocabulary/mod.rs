@@ -35,5 +35,5 @@ pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use routes::{
     Budget, Consumer, ConsumerTarget, FleetConfig, RouteDef, RouteTarget, Selection, TargetKind, UnknownKey, WeightDef,
 };
-pub use usage::{CallCounts, CallSource, Quantity, UsageRow};
+pub use usage::{CallCounts, CallSource, Quantity, RoutedCalls, UsageRow};
 pub use windows::{KeptReading, KeptReadings, QuotaHome, QuotaWindow, WindowStatus};

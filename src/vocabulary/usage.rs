@@ -1,7 +1,7 @@
 //! What session stores saw of model calls: one row per source, UTC day, pool and member, as counts that add. A call is no
 //! task: these rows say how often a member could be reached, what it used and who got the traffic, never how well it did.
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 
 use super::{Effort, HomeId, PoolId, ProviderId, StoreKind};
 
@@ -69,18 +69,17 @@ impl CallSource {
 
     /// Its place among the sources of a quantity, first 0 (reference sessions §7.7). What another engine counted goes last.
     pub fn rank(&self, quantity: Quantity) -> u8 {
-        match (quantity, self) {
-            (_, Self::Other(_)) => 4,
-            (Quantity::Calls, Self::RouteAttempt) => 0,
-            (Quantity::Calls, Self::Litellm) => 1,
-            (Quantity::Calls, Self::Opencode) => 2,
-            (Quantity::Calls, Self::ClaudeCode | Self::Codex) => 3,
-            (Quantity::Speed | Quantity::Tokens, Self::RouteAttempt | Self::Opencode) => 0,
-            (Quantity::Speed | Quantity::Tokens, Self::ClaudeCode | Self::Codex) => 1,
-            (Quantity::Speed | Quantity::Tokens, Self::Litellm) => 2,
-            (Quantity::Cost, Self::Litellm) => 0,
-            (Quantity::Cost, Self::RouteAttempt | Self::Opencode) => 1,
-            (Quantity::Cost, Self::ClaudeCode | Self::Codex) => 2,
+        let [routed, opencode, client, gateway] = match quantity {
+            Quantity::Calls => [0, 2, 3, 1],
+            Quantity::Speed | Quantity::Tokens => [0, 0, 1, 2],
+            Quantity::Cost => [1, 1, 2, 0],
+        };
+        match self {
+            Self::RouteAttempt => routed,
+            Self::Opencode => opencode,
+            Self::ClaudeCode | Self::Codex => client,
+            Self::Litellm => gateway,
+            Self::Other(_) => 4,
         }
     }
 }
@@ -147,6 +146,25 @@ pub struct UsageRow {
     pub home: Option<HomeId>,
     /// Their counts.
     pub counts: CallCounts,
+}
+
+/// Calls that the router logged for one pool and member, with the span they fall in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoutedCalls {
+    /// The root pool.
+    pub pool: PoolId,
+    /// Provider as written.
+    pub provider: ProviderId,
+    /// Model as written.
+    pub model: String,
+    /// Effort; `None` is unrecorded.
+    pub effort: Option<Effort>,
+    /// First and last call.
+    pub span: (DateTime<Utc>, DateTime<Utc>),
+    /// Calls, answered or not.
+    pub calls: u64,
+    /// Those that were answered.
+    pub answered: u64,
 }
 
 #[cfg(test)]

@@ -138,6 +138,34 @@ fn often_lost(source: &str) -> String {
     ])
 }
 
+#[test]
+fn a_lead_that_answers_none_of_the_routers_calls_is_unreachable() {
+    let stores = "  session_stores:\n    - { kind: opencode, path: store/opencode.db }\n";
+    let folder = fleet("evidence-silent", "right-sizing", stores);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/calls-unavailable/in/store");
+    copy(&golden, &folder.join("store"));
+    let silent = |run: &Value| codes(run, "structure").contains(&"lead_unreachable".to_owned());
+    assert!(!silent(&review(&folder)), "it answers");
+    std::fs::remove_dir_all(folder.join("reports")).unwrap();
+    let database = rusqlite::Connection::open(folder.join("store/opencode.db")).unwrap();
+    let day = "time_started >= 1795824000000 AND model_id = 'gpt-6-luna'";
+    database
+        .execute_batch(&format!(
+            "DELETE FROM message WHERE id IN (SELECT assistant_message_id FROM route_attempt WHERE {day});
+             UPDATE route_attempt SET outcome = 'failure', error_tag = 'Transport' WHERE {day}"
+        ))
+        .unwrap();
+    drop(database);
+    let run = review(&folder);
+    assert!(silent(&run), "{}", check(&run, "structure"));
+    let found = &check(&run, "structure")["findings"][0];
+    // 35 calls of the 28th, and 10 of the 27th that all lie behind noon.
+    assert_eq!((found["measured"]["n"].as_u64(), found["basis"].as_str()), (Some(45), Some("calls")));
+    std::fs::write(folder.join("store/opencode.db"), "no database at all, and long enough to be one").unwrap();
+    std::fs::remove_dir_all(folder.join("reports")).unwrap();
+    assert!(lacks(&review(&folder), "structure", "failed:session_stores"));
+}
+
 const ROLLUP: &str = "  rollup: data/rollup.csv\n";
 const CARDS: &str = "  speeds: data/speeds.csv\n  sessions: data/scorecards.csv\n";
 
@@ -271,7 +299,8 @@ fn without_tokens(text: &str) -> String {
     for (at, line) in lines.enumerate() {
         // The first two attempts share a session.
         let session = if line.contains("gpt-6-luna") { format!("s-{}", at.max(1)) } else { String::new() };
-        out += &format!("{},{session}\n", strip(line).join(","));
+        out.push_str(&[strip(line).join(","), session].join(","));
+        out.push('\n');
     }
     out
 }

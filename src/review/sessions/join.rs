@@ -51,7 +51,8 @@ pub fn join(
     add_speeds(gathered, speeds, settings, now);
     remarks.extend(add_tokens(gathered, stores));
     add_kills(gathered, &stores.sitter);
-    add_calls(gathered, (note, usage), stores, remarks, now);
+    let has_router_log = settings.data.session_stores.iter().any(|store| store.kind == StoreKind::Opencode);
+    add_calls(gathered, (note, usage), (stores, has_router_log), remarks, now);
     days
 }
 
@@ -60,7 +61,7 @@ pub fn join(
 fn add_calls(
     gathered: &mut Gathered,
     (mut note, usage): (SourceNote, Vec<UsageRow>),
-    stores: &Stores,
+    (stores, has_router_log): (&Stores, bool),
     mut remarks: Vec<String>,
     now: DateTime<Utc>,
 ) {
@@ -74,6 +75,7 @@ fn add_calls(
     if !usage::is_old(&note, now) {
         gathered.usage = usage;
     }
+    gathered.routed = has_router_log.then(|| usage::routed(stores));
     note.remarks = remarks;
     gathered.notes.insert(place.map_or(gathered.notes.len(), |place| place + 1), note);
 }

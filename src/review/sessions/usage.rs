@@ -8,8 +8,8 @@ use super::{Stores, UNRECORDED};
 use crate::rollup::{Part, RollupKey, RollupRow};
 use crate::settings::Settings;
 use crate::vocabulary::{
-    CallCounts, CallSource, Digest, Effort, HomeId, PoolId, ProviderId, SourceId, SourceNote, SourceState, StoreKind,
-    UsageRow,
+    CallCounts, CallRow, CallSource, Digest, Effort, HomeId, PoolId, ProviderId, RoutedCalls, SourceId, SourceNote,
+    SourceState, StatedPool, StoreKind, UsageRow,
 };
 
 /// Sources whose rows are attempts at tasks, not calls.
@@ -82,6 +82,24 @@ fn counts(row: &RollupRow) -> CallCounts {
 /// The stalls of a row of task attempts.
 fn stalls(row: &RollupRow) -> CallCounts {
     CallCounts { stalls: row.usage.stalls, ..CallCounts::default() }
+}
+
+/// The calls that the router logged for a pool.
+pub(super) fn routed(stores: &Stores) -> Vec<RoutedCalls> {
+    let of_row = |row: &CallRow| {
+        let (StatedPool::Attempt(Some(pool)), Some(span)) = (&row.key.stated, row.sums.span) else { return None };
+        let failed = row.sums.failures.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        Some(RoutedCalls {
+            pool: PoolId::new(pool.as_str()),
+            provider: ProviderId::new(row.key.provider.as_str()),
+            model: row.key.model.clone(),
+            effort: row.key.effort.as_ref().map(|effort| Effort::new(effort.to_lowercase())),
+            span,
+            calls: row.sums.calls,
+            answered: row.sums.calls.saturating_sub(failed),
+        })
+    };
+    stores.calls().filter_map(of_row).collect()
 }
 
 /// When the last call of a row was: a row that states no time was seen until its day ended, or until now.
