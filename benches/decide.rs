@@ -145,7 +145,6 @@ fn input<'a>(route: &'a RouteDef, ring: ResolvedRing, policy: PoolPolicy, settin
             cache_share: numbers.cache_share,
             input_per_output: numbers.input_per_output,
             tokens_per_task: settings.tokens_per_task,
-            own_tasks: 0,
         },
         requirements: Requirements::default(),
     }

@@ -107,11 +107,7 @@ fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence) -> Vec<Number> {
     }
     if let Some(front) = &evidence.market.members_pareto {
         let pick = plain("market pick by loss of a task", front.objective, Unit::Usd);
-        let remark = match evidence.tier.own_tasks {
-            0 => format!("{:.0} input tokens a task, as set", evidence.tier.tokens_per_task),
-            n => format!("{:.0} input tokens a task, the median of {n} own tasks", evidence.tier.tokens_per_task),
-        };
-        numbers.push(Number { of: front.stake_pick.clone().unwrap_or_default(), remark, ..pick });
+        numbers.push(Number { of: front.stake_pick.clone().unwrap_or_default(), ..pick });
     }
     numbers
 }

@@ -111,10 +111,7 @@ pub struct PoolInput<'a> {
 }
 
 /// The view of one pool.
-pub fn assemble(world: &World<'_>, mut input: PoolInput<'_>) -> PoolEvidence {
-    if let Some((tokens, tasks)) = world.attribution.tokens_per_task(&input.pool) {
-        (input.tier.tokens_per_task, input.tier.own_tasks) = (tokens, tasks);
-    }
+pub fn assemble(world: &World<'_>, input: PoolInput<'_>) -> PoolEvidence {
     let ring_members: &[RingMember] = input.ring.as_ref().map_or(&[], ResolvedRing::members);
     let around = world.around.of(world, &input);
     let inside: BTreeSet<&ModelId> = ring_members.iter().map(|member| &member.key.model).collect();

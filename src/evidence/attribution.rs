@@ -7,10 +7,9 @@ use chrono::{DateTime, Utc};
 
 use super::own::{self, MemberRows, OwnRow, RowClock};
 use super::speed::{MemberSpeed, SpeedReading, by_member};
-use super::statistics::duration::median;
 use super::statistics::severity::JudgeCell;
 use crate::identity::Identity;
-use crate::vocabulary::{Effort, ModelId, PoolId, ProviderId, ScorecardRow, SpeedRow, TaskTokens};
+use crate::vocabulary::{Effort, ModelId, PoolId, ProviderId, ScorecardRow, SpeedRow};
 
 /// The effort of a row that records none.
 pub(super) const UNRECORDED: &str = "?";
@@ -189,26 +188,6 @@ impl Attribution {
             }
         }
         assigned
-    }
-
-    /// Median input tokens of the tasks of a pool, of all kinds and over all attempts at a task, and of how many tasks; `None`
-    /// where no row states tokens.
-    #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub fn tokens_per_task(&self, pool: &PoolId) -> Option<(f64, u64)> {
-        let members = self.own.get(pool.as_str()).into_iter().flatten();
-        let rows = members.flat_map(|(_, rows)| rows.values().flatten());
-        let input =
-            |tokens: &TaskTokens| tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
-        let mut tasks: Vec<(u64, u64)> = rows
-            .filter_map(|row| Some((row.task, input(row.tokens.as_ref()?))))
-            .filter(|(_, tokens)| *tokens > 0)
-            .collect();
-        tasks.sort_unstable();
-        let of_task = tasks.chunk_by(|a, b| a.0 == b.0);
-        let mut tokens: Vec<f64> =
-            of_task.map(|task| task.iter().fold(0, |sum: u64, one| sum.saturating_add(one.1)) as f64).collect();
-        let n = tokens.len() as u64;
-        Some((median(&mut tokens)?, n))
     }
 
     /// What model judges scored in a pool, as cells of the severity fit; an item is a member's work of one class.

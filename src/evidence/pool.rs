@@ -66,10 +66,8 @@ pub struct TierNumbers {
     pub cache_share: f64,
     /// Input tokens per output token.
     pub input_per_output: f64,
-    /// Input tokens of a task: the median of the pool's own tasks, else the setting.
+    /// Tokens of a task.
     pub tokens_per_task: f64,
-    /// Own tasks behind that; 0 for the setting.
-    pub own_tasks: u64,
 }
 
 /// What becomes of the work of a member that ends.

@@ -292,7 +292,6 @@ fn tier_numbers(settings: &Settings, (tier, is_assumed): (Tier, bool)) -> TierNu
         cache_share: numbers.cache_share,
         input_per_output: numbers.input_per_output,
         tokens_per_task: settings.tokens_per_task,
-        own_tasks: 0,
     }
 }
 
