@@ -140,18 +140,22 @@ fn cost(member: &MemberEvidence, calls: &MemberCalls) -> Option<Number> {
     Some(of_calls(member, "cost of calls", value, Unit::UsdPerMtok, counts.n_cost, remark))
 }
 
+/// What stood still were sessions, not calls.
+const STALLS: &str = "stalls";
+
 /// Retries, limit messages and stalls, where there were any.
 fn mishaps(member: &MemberEvidence, calls: &MemberCalls) -> Vec<Number> {
     let (reach, stalls) = (&calls.reach, &calls.stalls);
     let counts = [
         ("retries of calls", reach.counts.retries, reach.counts.calls, reach),
         ("quota hits", reach.counts.quota_hits, reach.counts.calls, reach),
-        ("stalls", stalls.counts.stalls, stalls.counts.stalls, stalls),
+        (STALLS, stalls.counts.stalls, stalls.counts.stalls, stalls),
     ];
     let there = counts.into_iter().filter(|(_, count, ..)| *count > 0);
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
     let one = |(what, count, n, seen): (&str, u64, u64, &Seen)| {
-        of_calls(member, what, Some(count as f64), Unit::Count, n, format!("seen by {}", seen.said()))
+        let number = of_calls(member, what, Some(count as f64), Unit::Count, n, format!("seen by {}", seen.said()));
+        Number { basis: number.basis.filter(|_| what != STALLS), ..number }
     };
     there.map(one).collect()
 }

@@ -110,6 +110,21 @@ fn state<'a>(run: &'a Value, source: &str) -> Option<&'a str> {
     found["state"].as_str()
 }
 
+#[test]
+fn run_files_with_calls_follow_their_schema() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let parse = |path: &Path| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
+    let schema = jsonschema::validator_for(&parse(&root.join("instructions/schemas/run.v1.json"))).unwrap();
+    let folder = fleet("evidence-schema", "right-sizing", ROLLUP);
+    std::fs::write(folder.join("data/rollup.csv"), often_lost("warehouse")).unwrap();
+    let run = review(&folder);
+    let errors: Vec<String> =
+        schema.iter_errors(&run).map(|error| format!("{error} at {}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    let marked = run.to_string().matches("\"basis\":\"calls\"").count();
+    assert!(marked > 10, "{marked} numbers and findings say what they rest on");
+}
+
 /// Rows of a rollup: source, day, provider, model, effort, calls and how many of them were lost.
 fn rollup(rows: &[(&str, u32, &str, &str, &str, u64, u64)]) -> String {
     let head = "day,pool,provider,model,effort,source,attempts,infra,responses,input_tokens,cache_read_tokens,output_tokens,\

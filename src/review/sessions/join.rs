@@ -66,14 +66,14 @@ fn add_calls(
     now: DateTime<Utc>,
 ) {
     let place = gathered.notes.iter().position(|note| note.source == SourceId::Sessions);
+    if !usage::is_old(&note, now) {
+        gathered.usage = usage;
+    }
     if !stores.hold_calls() {
         if let Some(place) = place {
             gathered.notes[place].remarks.append(&mut remarks);
         }
         return;
-    }
-    if !usage::is_old(&note, now) {
-        gathered.usage = usage;
     }
     gathered.routed = has_router_log.then(|| usage::routed(stores));
     note.remarks = remarks;

@@ -153,6 +153,22 @@ pub(super) fn is_old(note: &SourceNote, now: DateTime<Utc>) -> bool {
 
 /// A digest of what was counted: the stores themselves are too large to be named by their bytes.
 fn digest(usage: &[UsageRow]) -> Digest {
-    let rows: Vec<String> = usage.iter().map(|row| format!("{row:?}")).collect();
+    let line = |row: &UsageRow| {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let of = [
+            row.source.as_str().to_owned(),
+            row.day.to_string(),
+            text(row.pool.as_ref().map(PoolId::as_str)),
+            row.provider.to_string(),
+            row.model.clone(),
+            text(row.effort.as_ref().map(Effort::as_str)),
+            text(row.home.as_ref().map(HomeId::as_str)),
+        ];
+        let CallCounts { calls, infra, responses, incomplete, tokens, cost_usd, n_cost, .. } = row.counts;
+        let [input, read, write, output] = tokens;
+        let counts = [calls, infra, responses, incomplete, input, read, write, output, cost_usd.to_bits(), n_cost];
+        format!("{}\t{}", of.join("\t"), counts.map(|count| count.to_string()).join("\t"))
+    };
+    let rows: Vec<String> = usage.iter().map(line).collect();
     Digest::of(rows.join("\n").as_bytes())
 }
