@@ -130,7 +130,11 @@ fn own_mix(evidence: &PoolEvidence, member: &MemberEvidence, calls: &MemberCalls
 fn cost(member: &MemberEvidence, calls: &MemberCalls) -> Option<Number> {
     let (counts, input, priced) = (&calls.cost.counts, input_of(&calls.cost), calls.priced_share()?);
     let value = (counts.n_cost > 0 && input > 0).then(|| counts.cost_usd / input as f64 * 1e6);
-    let floor = if priced < 1.0 { "at least, so it cannot win on cost: " } else { "" };
+    let floor = match value {
+        None => "unknown, so it cannot win on cost: ",
+        Some(_) if priced < 1.0 => "at least, so it cannot win on cost: ",
+        Some(_) => "",
+    };
     let remark = format!(
         "{floor}{:.0} % of {} responses priced; seen by {}",
         priced * 100.0,

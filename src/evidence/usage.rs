@@ -96,6 +96,9 @@ pub struct Usage {
     unmatched: BTreeSet<String>,
 }
 
+/// The model of calls whose record names none.
+const NAMELESS: &str = "unknown";
+
 /// Whether a row has a quantity.
 type Has = fn(&CallCounts) -> bool;
 
@@ -107,6 +110,7 @@ impl Usage {
         for row in rows.iter().filter(|row| (first..=last).contains(&row.day)) {
             match identity.offer(&row.provider, &row.model).model() {
                 Some(model) => usage.rows.entry(model.clone()).or_default().push(row.clone()),
+                None if row.model == NAMELESS => {}
                 None => drop(usage.unmatched.insert(format!("{}/{}", row.provider, row.model))),
             }
         }
