@@ -13,6 +13,8 @@ mod index;
 mod rollup;
 mod spend_logs;
 mod support;
+mod tokens;
 mod traps;
 mod trees;
+mod usage;
 mod verb;
