@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, Utc};
 
 use super::parquet::read_parquet;
 use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupKey, RollupRow};
@@ -89,13 +89,11 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
         return Err(format!("format_version {version:?} is not {FORMAT_VERSION}"));
     }
     let day = text("day").ok_or("day is empty")?;
-    let day: NaiveDate = day.parse().map_err(|_| format!("day {day:?} is not a date"))?;
-    let midnight = day.and_time(chrono::NaiveTime::MIN).and_utc();
+    let day = date(day).ok_or_else(|| format!("day {day:?} is not a date"))?;
+    let midnight = day.and_time(NaiveTime::MIN).and_utc();
     let time = |name: &str| match text(name) {
         None => Ok(midnight),
-        Some(cell) => DateTime::parse_from_rfc3339(cell)
-            .map(|time| time.to_utc())
-            .map_err(|_| format!("{name} {cell:?} is not a time")),
+        Some(cell) => time(cell).ok_or_else(|| format!("{name} {cell:?} is not a time")),
     };
     let key = RollupKey { day, ..RollupKey::default() };
     let mut row = RollupRow { last_at: time("last_at")?, ..RollupRow::empty(key, time("first_at")?) };
@@ -118,6 +116,18 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
         }
     }
     Ok(row)
+}
+
+/// A day, also as the midnight at which it begins: engines without a type for days write that.
+fn date(cell: &str) -> Option<NaiveDate> {
+    let day = time(cell).filter(|at| at.time() == NaiveTime::MIN).map(|at| at.date_naive());
+    cell.parse().ok().or(day)
+}
+
+/// An instant; without a zone it is UTC, as every day of the table is.
+fn time(cell: &str) -> Option<DateTime<Utc>> {
+    let zoned = DateTime::parse_from_rfc3339(cell).map(|time| time.to_utc()).ok();
+    zoned.or_else(|| cell.replacen(' ', "T", 1).parse::<NaiveDateTime>().ok().map(|at| at.and_utc()))
 }
 
 /// Seconds as milliseconds.

@@ -7,6 +7,7 @@ mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod database;
+mod engines;
 mod evidence;
 mod faults;
 mod index;
