@@ -168,6 +168,7 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
         answered(message, is_side, found, &call, groups, scan);
     } else {
         unanswered(message, attempts.is_empty(), &call, groups, scan);
+        groups.sums(&call).calls += u64::from(attempts.iter().any(|attempt| attempt.is_success));
     }
     routes::count(attempts, &call, map, groups, scan);
 }
