@@ -148,6 +148,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tokio", &["github"]),
     ("ureq", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
+    // Ids of responses, probes of files and the sums of the index (0110).
+    ("xxhash_rust", &["sources"]),
     ("zstd", &["sources"]),
 ];
 

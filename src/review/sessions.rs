@@ -17,7 +17,7 @@ use crate::rollup::{
 };
 use crate::settings::{Home, SessionStore, Settings, TaskClassRule, glob};
 use crate::sources::babysitter;
-use crate::sources::sessions::{self, ClassRule, StoreScan, StoreSpec};
+use crate::sources::sessions::{self, ClassRule, Shelf, StoreScan, StoreSpec};
 use crate::vocabulary::{
     CallKey, CallRow, HomeId, ModelId, Outcome, Prices, ProviderId, ScorecardRow, SitterEvent, SitterRow, SourceId,
     SourceNote, SourceState, SpeedRow, StatedPool, StoreKind, sha256_hex,
@@ -25,6 +25,9 @@ use crate::vocabulary::{
 
 /// The word of rows whose effort nobody recorded.
 pub(super) const UNRECORDED: &str = "unrecorded";
+
+/// The shelf that holds the index of this name; `None` where nothing is to be kept.
+pub type Shelves<'a> = &'a dyn Fn(&str) -> Option<Box<dyn Shelf + 'a>>;
 
 /// Called now and then with the store's name, bytes done and bytes in all.
 pub type Progress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);
@@ -83,17 +86,17 @@ pub fn index_name(spec: &StoreSpec) -> String {
     format!("sessions-{}-{}.idx", spec.kind, &digest[..16])
 }
 
-/// Reads stores. `index` gives what an earlier run kept under a name.
+/// Reads stores. `shelves` hold what an earlier run kept, and take what this one keeps.
 pub fn read_stores(
     specs: &[StoreSpec],
     joined: &BTreeSet<String>,
-    index: &dyn Fn(&str) -> Option<Vec<u8>>,
+    shelves: Shelves<'_>,
     progress: Progress<'_>,
 ) -> Vec<(String, StoreScan)> {
     let read = |spec: &StoreSpec| {
-        let index = index(&index_name(spec));
+        let shelf = shelves(&index_name(spec));
         let tell = |done, total| progress(&spec.display, done, total);
-        (spec.display.clone(), sessions::read(spec, joined, index.as_deref(), &tell))
+        (spec.display.clone(), sessions::read_with(spec, joined, shelf.as_deref(), &tell))
     };
     specs.iter().map(read).collect()
 }
@@ -104,7 +107,7 @@ pub fn read(
     settings: &Settings,
     cards: &[ScorecardRow],
     now: DateTime<Utc>,
-    index: &dyn Fn(&str) -> Option<Vec<u8>>,
+    shelves: Shelves<'_>,
     progress: Progress<'_>,
 ) -> Stores {
     let mut stores = Stores::default();
@@ -121,7 +124,7 @@ pub fn read(
         row.key.home = homes.get(&row.key.provider).cloned().unwrap_or_default();
     }
     let joined: BTreeSet<String> = session_pools(cards, &stores.sitter).into_keys().collect();
-    stores.scans = read_stores(&specs(workspace, settings), &joined, index, progress);
+    stores.scans = read_stores(&specs(workspace, settings), &joined, shelves, progress);
     stores
 }
 
@@ -147,6 +150,11 @@ impl Stores {
     /// Every call of every store.
     pub fn calls(&self) -> impl Iterator<Item = &CallRow> {
         self.scans.iter().flat_map(|(_, scan)| &scan.rows)
+    }
+
+    /// Why the index of a store could not be kept, where that is so.
+    pub fn index_faults(&self) -> Vec<String> {
+        self.scans.iter().filter_map(|(_, scan)| scan.index_fault.clone()).collect()
     }
 
     /// What to say about the reading, one sentence each.

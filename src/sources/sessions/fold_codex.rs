@@ -6,30 +6,9 @@ use super::claude_code::NO_TIME;
 use super::codex::{Advance, CodexFile, LimitWindow, Mark, MarkKind};
 use super::fold_claude::{failed, translate};
 use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
-use super::names::Id;
+use super::names::{Id, Names};
 use super::{StoreNotes, StoreSpec};
 use crate::vocabulary::{CallSums, StoreEvents, Timed, used};
-
-/// A rollout and where it lies.
-pub(super) struct Rollout<'a> {
-    /// Its path below the root.
-    pub(super) name: &'a str,
-    /// What was read.
-    pub(super) file: &'a CodexFile,
-}
-
-impl Rollout<'_> {
-    /// The thread; its path when it names none.
-    fn thread(&self) -> &str {
-        self.file.id.as_deref().unwrap_or(self.name)
-    }
-
-    /// Every thread it names.
-    fn related(&self) -> impl Iterator<Item = &str> {
-        let named = [self.file.parent.as_deref(), self.file.spawner.as_deref()].into_iter().flatten();
-        named.chain(self.file.ancestors.iter().map(String::as_str))
-    }
-}
 
 /// What a fold gathers.
 pub(super) struct Ledger<'a, 'g> {
@@ -43,43 +22,105 @@ pub(super) struct Ledger<'a, 'g> {
     pub(super) windows: &'a mut BTreeMap<String, Vec<LimitWindow>>,
 }
 
-/// Counts every advance and event once.
-pub(super) fn fold(rollouts: &[Rollout<'_>], spec: &StoreSpec, ledger: &mut Ledger<'_, '_>) {
-    let mut lineages = Lineages::default();
-    for rollout in rollouts {
-        lineages.root(rollout.thread());
-        for other in rollout.related() {
-            lineages.join(rollout.thread(), other);
+/// The rollouts taken so far, encoded: a lineage is counted when all of its files are known, and only that one is decoded.
+#[derive(Default)]
+pub(super) struct Fold {
+    /// Threads by number.
+    threads: Names,
+    /// Thread → one nearer the root of its lineage; a root is its own.
+    up: Vec<u32>,
+    /// The rollouts.
+    rollouts: Vec<Rollout>,
+}
+
+/// A rollout: what orders it in its lineage, and the rest in bytes.
+struct Rollout {
+    /// Its path below the root.
+    name: String,
+    /// Its thread.
+    thread: u32,
+    /// Whether it is a fork.
+    is_forked: bool,
+    /// When its thread began.
+    born: i64,
+    /// What was read.
+    file: Vec<u8>,
+}
+
+impl Fold {
+    /// Takes a file.
+    pub(super) fn take(&mut self, name: &str, file: &CodexFile) {
+        let thread = self.thread(file.id.as_deref().unwrap_or(name));
+        let named = [file.parent.as_deref(), file.spawner.as_deref()].into_iter().flatten();
+        for other in named.chain(file.ancestors.iter().map(String::as_str)) {
+            let other = self.thread(other);
+            let (one, other) = (self.root(thread), self.root(other));
+            self.up[one.max(other) as usize] = one.min(other);
         }
+        self.rollouts.push(Rollout {
+            name: name.to_owned(),
+            thread,
+            is_forked: file.is_forked(),
+            born: if file.born == NO_TIME { 0 } else { file.born },
+            file: postcard::to_stdvec(file).expect("memory can be written"),
+        });
     }
-    let mut order: Vec<&Rollout<'_>> = rollouts.iter().collect();
-    order.sort_by_key(|rollout| {
-        let born = if rollout.file.born == NO_TIME { 0 } else { rollout.file.born };
-        let is_archived = rollout.name.starts_with("archived_sessions/");
-        (rollout.file.is_forked(), born, rollout.thread(), is_archived, rollout.name)
-    });
-    let mut seen: BTreeMap<String, HashSet<Id>> = BTreeMap::new();
-    let mut known: BTreeMap<&str, HashSet<Id>> = BTreeMap::new();
-    for rollout in order {
-        let root = lineages.root(rollout.thread()).to_owned();
-        let known = known.entry(rollout.thread()).or_default();
-        take(rollout, spec, seen.entry(root).or_default(), known, ledger);
+
+    /// The number of a thread.
+    fn thread(&mut self, id: &str) -> u32 {
+        let number = self.threads.number(id);
+        let known = u32::try_from(self.up.len()).unwrap_or(u32::MAX);
+        self.up.extend(known..=number);
+        number
+    }
+
+    /// The thread that stands for a lineage.
+    fn root(&mut self, mut thread: u32) -> u32 {
+        while self.up[thread as usize] != thread {
+            let above = self.up[thread as usize];
+            self.up[thread as usize] = self.up[above as usize];
+            thread = above;
+        }
+        thread
+    }
+
+    /// Counts every advance and event once, lineage by lineage.
+    pub(super) fn finish(mut self, spec: &StoreSpec, ledger: &mut Ledger<'_, '_>) {
+        let mut rollouts: Vec<(u32, Rollout)> = Vec::with_capacity(self.rollouts.len());
+        for rollout in std::mem::take(&mut self.rollouts) {
+            rollouts.push((self.root(rollout.thread), rollout));
+        }
+        let thread = |rollout: &Rollout| self.threads.get(rollout.thread).unwrap_or_default();
+        rollouts.sort_unstable_by(|(a_root, a), (b_root, b)| {
+            let key = |root: u32, rollout: &Rollout| (root, rollout.is_forked, rollout.born);
+            let place = |name: &str| name.starts_with("archived_sessions/");
+            let order = key(*a_root, a).cmp(&key(*b_root, b)).then_with(|| thread(a).cmp(thread(b)));
+            order.then_with(|| (place(&a.name), &a.name).cmp(&(place(&b.name), &b.name)))
+        });
+        for lineage in rollouts.chunk_by(|a, b| a.0 == b.0) {
+            let mut seen = HashSet::new();
+            let mut known: BTreeMap<u32, HashSet<Id>> = BTreeMap::new();
+            for (_, rollout) in lineage {
+                let file = postcard::from_bytes(&rollout.file).expect("it was encoded by this very reader");
+                let known = known.entry(rollout.thread).or_default();
+                take((thread(rollout), &rollout.name), &file, spec, [&mut seen, known], ledger);
+            }
+        }
     }
 }
 
 /// Counts what one rollout adds.
 fn take(
-    rollout: &Rollout<'_>,
+    (thread, name): (&str, &str),
+    file: &CodexFile,
     spec: &StoreSpec,
-    seen: &mut HashSet<Id>,
-    known: &mut HashSet<Id>,
+    [seen, known]: [&mut HashSet<Id>; 2],
     ledger: &mut Ledger<'_, '_>,
 ) {
-    let file = rollout.file;
     let map = translate(&file.names, ledger.groups);
     let stated = ledger.groups.names.optional(spec.provider.as_deref());
     let base = Call {
-        session: ledger.groups.session(Some(rollout.thread())),
+        session: ledger.groups.session(Some(thread)),
         provider: Some(map[file.provider as usize]).filter(|own| *own != 0).unwrap_or(stated),
         folder: map[file.folder as usize],
         ..Call::default()
@@ -89,7 +130,7 @@ fn take(
     ledger.notes.codex_resets += file.resets;
     ledger.notes.codex_wobbles += file.wobbles;
     if !file.windows.is_empty() {
-        ledger.windows.insert(rollout.name.to_owned(), file.windows.clone());
+        ledger.windows.insert(name.to_owned(), file.windows.clone());
     }
     let own_from = file.own_from();
     let mut counted = vec![false; file.advances.len()];
@@ -176,36 +217,5 @@ fn take_mark(mark: &Mark, file: &CodexFile, counted: &[bool], base: &Call, map: 
             }
         }
         MarkKind::Complete(None, ..) => {}
-    }
-}
-
-/// Threads that are of one lineage.
-#[derive(Default)]
-struct Lineages {
-    /// Thread → one nearer the root; a root is its own.
-    up: BTreeMap<String, String>,
-}
-
-impl Lineages {
-    /// The thread that stands for a lineage.
-    fn root(&mut self, thread: &str) -> &str {
-        let mut at = thread.to_owned();
-        while let Some(above) = self.up.get(&at).filter(|above| **above != at) {
-            at.clone_from(above);
-        }
-        self.up.insert(thread.to_owned(), at.clone());
-        if at != thread {
-            self.up.insert(at.clone(), at);
-        }
-        &self.up[thread]
-    }
-
-    /// Makes two threads one lineage.
-    fn join(&mut self, a: &str, b: &str) {
-        let (a, b) = (self.root(a).to_owned(), self.root(b).to_owned());
-        if a != b {
-            let (small, large) = if a < b { (a, b) } else { (b, a) };
-            self.up.insert(large, small);
-        }
     }
 }

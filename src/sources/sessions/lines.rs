@@ -6,8 +6,10 @@ use std::io::{self, BufReader, Read};
 
 use memchr::memchr;
 
-/// Size of a block. It fits the second-level cache, so that a line is still warm when it is looked at.
-const BLOCK: usize = 1 << 20;
+/// Size of a block. It fits well into the second-level cache, so that a line is still warm when it is looked at.
+const BLOCK: usize = 1 << 18;
+/// Room that is kept from file to file once a long line has needed it: fresh memory costs more than reading.
+const KEPT_ROOM: usize = 1 << 22;
 /// Longest line that is kept; a longer one is damaged.
 const MAX_LINE: usize = 1 << 28;
 
@@ -61,8 +63,8 @@ impl Block {
         let mut total = 0;
         let mut state = Partial::default();
         loop {
-            self.make_room(&mut state);
-            let read = match file.read(&mut self.bytes[state.filled..]) {
+            let room = self.make_room(&state);
+            let read = match file.read(&mut self.bytes[state.filled..room]) {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -82,17 +84,18 @@ impl Block {
             }
         }
         self.last_line(&state, &mut visit);
-        self.bytes.truncate(BLOCK);
-        self.bytes.shrink_to(BLOCK);
+        self.bytes.truncate(KEPT_ROOM);
+        self.bytes.shrink_to(KEPT_ROOM);
         Ok(total)
     }
 
-    /// Room behind the part of a line that is kept.
-    fn make_room(&mut self, state: &mut Partial) {
+    /// Makes room behind the part of a line that is kept. Returns where it ends.
+    fn make_room(&mut self, state: &Partial) -> usize {
         let wanted = if state.filled < BLOCK / 2 { BLOCK } else { state.filled * 2 };
         if self.bytes.len() < wanted {
             self.bytes.resize(wanted, 0);
         }
+        wanted
     }
 
     /// Hands out the lines that end in the filled part and moves what is left to the front.

@@ -44,11 +44,11 @@ pub(super) fn read(spec: &StoreSpec, joined: &BTreeSet<String>, progress: Progre
     let mut scan = StoreScan::default();
     let files: Vec<(PathBuf, String)> = if spec.path.is_dir() {
         let (files, faults) =
-            walk::files(&spec.path, "", |name| walk::ends(name, ".csv") || walk::ends(name, ".jsonl"));
+            walk::files(&spec.path, &[""], |name| walk::ends(name, ".csv") || walk::ends(name, ".jsonl"));
         for (name, reason) in faults {
             scan.fault(&format!("{}/{name}", spec.display), &reason);
         }
-        files.into_iter().map(|file| (file.path, format!("{}/{}", spec.display, file.name))).collect()
+        files.iter().map(|file| (file.path, format!("{}/{}", spec.display, file.name))).collect()
     } else {
         vec![(spec.path.clone(), spec.display.clone())]
     };
