@@ -109,10 +109,10 @@ impl<R: Records> FileState<R> {
         Self { tally: LineTally::default(), records: R::begin(name), offset: 0 }
     }
 
-    /// Reads on from the present offset. `source` must stand there.
-    pub(super) fn read_on(mut self, source: impl Source, block: &mut Block) -> ReadFile<R> {
+    /// Reads on from the present offset, `most` bytes at the most. `source` must stand there.
+    pub(super) fn read_on(mut self, source: impl Source, most: u64, block: &mut Block) -> ReadFile<R> {
         let mut with_tail: Option<Self> = None;
-        let result = block.each_line(source, |line| {
+        let result = block.each_line(source, most, |line| {
             if line.is_closed {
                 self.take(line);
                 self.offset += line.length + 1;

@@ -6,7 +6,8 @@ use super::claude_code::NO_TIME;
 use super::codex::{Advance, CodexFile, LimitWindow, Mark, MarkKind};
 use super::fold_claude::{failed, translate};
 use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
-use super::names::{Id, Names};
+use super::names::Id;
+use super::walk::Found;
 use super::{StoreNotes, StoreSpec};
 use crate::vocabulary::{CallSums, StoreEvents, Timed, used};
 
@@ -22,55 +23,56 @@ pub(super) struct Ledger<'a, 'g> {
     pub(super) windows: &'a mut BTreeMap<String, Vec<LimitWindow>>,
 }
 
-/// The rollouts taken so far, encoded: a lineage is counted when all of its files are known, and only that one is decoded.
+/// The rollouts taken so far, encoded: a lineage is counted when all of its files are known, and only one file at a time is
+/// decoded.
 #[derive(Default)]
 pub(super) struct Fold {
-    /// Threads by number.
-    threads: Names,
+    /// Threads by their ids.
+    threads: BTreeMap<Id, u32>,
     /// Thread → one nearer the root of its lineage; a root is its own.
     up: Vec<u32>,
     /// The rollouts.
     rollouts: Vec<Rollout>,
 }
 
-/// A rollout: what orders it in its lineage, and the rest in bytes.
+/// A rollout.
 struct Rollout {
-    /// Its path below the root.
-    name: String,
-    /// Its thread.
+    /// Its number in the order of the walk.
+    number: usize,
+    /// Its thread, later the thread that stands for its lineage.
     thread: u32,
-    /// Whether it is a fork.
-    is_forked: bool,
-    /// When its thread began.
-    born: i64,
     /// What was read.
-    file: Vec<u8>,
+    file: Box<[u8]>,
+}
+
+impl Rollout {
+    /// What was read.
+    fn decode(&self) -> CodexFile {
+        postcard::from_bytes(&self.file).expect("it was encoded by this very reader")
+    }
 }
 
 impl Fold {
     /// Takes a file.
-    pub(super) fn take(&mut self, name: &str, file: &CodexFile) {
-        let thread = self.thread(file.id.as_deref().unwrap_or(name));
+    pub(super) fn take(&mut self, number: usize, name: &str, file: &CodexFile) {
+        let thread = self.thread(thread_of(file, name));
         let named = [file.parent.as_deref(), file.spawner.as_deref()].into_iter().flatten();
         for other in named.chain(file.ancestors.iter().map(String::as_str)) {
             let other = self.thread(other);
             let (one, other) = (self.root(thread), self.root(other));
             self.up[one.max(other) as usize] = one.min(other);
         }
-        self.rollouts.push(Rollout {
-            name: name.to_owned(),
-            thread,
-            is_forked: file.is_forked(),
-            born: if file.born == NO_TIME { 0 } else { file.born },
-            file: postcard::to_stdvec(file).expect("memory can be written"),
-        });
+        let file = postcard::to_stdvec(file).expect("memory can be written").into_boxed_slice();
+        self.rollouts.push(Rollout { number, thread, file });
     }
 
     /// The number of a thread.
     fn thread(&mut self, id: &str) -> u32 {
-        let number = self.threads.number(id);
-        let known = u32::try_from(self.up.len()).unwrap_or(u32::MAX);
-        self.up.extend(known..=number);
+        let next = u32::try_from(self.up.len()).unwrap_or(u32::MAX);
+        let number = *self.threads.entry(Id::of(b't', id.as_bytes())).or_insert(next);
+        if number == next {
+            self.up.push(next);
+        }
         number
     }
 
@@ -85,33 +87,44 @@ impl Fold {
     }
 
     /// Counts every advance and event once, lineage by lineage.
-    pub(super) fn finish(mut self, spec: &StoreSpec, ledger: &mut Ledger<'_, '_>) {
-        let mut rollouts: Vec<(u32, Rollout)> = Vec::with_capacity(self.rollouts.len());
-        for rollout in std::mem::take(&mut self.rollouts) {
-            rollouts.push((self.root(rollout.thread), rollout));
+    pub(super) fn finish(mut self, found: &Found, spec: &StoreSpec, ledger: &mut Ledger<'_, '_>) {
+        self.threads = BTreeMap::new();
+        let mut rollouts = std::mem::take(&mut self.rollouts);
+        for rollout in &mut rollouts {
+            rollout.thread = self.root(rollout.thread);
         }
-        let thread = |rollout: &Rollout| self.threads.get(rollout.thread).unwrap_or_default();
-        rollouts.sort_unstable_by(|(a_root, a), (b_root, b)| {
-            let key = |root: u32, rollout: &Rollout| (root, rollout.is_forked, rollout.born);
-            let place = |name: &str| name.starts_with("archived_sessions/");
-            let order = key(*a_root, a).cmp(&key(*b_root, b)).then_with(|| thread(a).cmp(thread(b)));
-            order.then_with(|| (place(&a.name), &a.name).cmp(&(place(&b.name), &b.name)))
-        });
-        for lineage in rollouts.chunk_by(|a, b| a.0 == b.0) {
+        rollouts.sort_unstable_by_key(|rollout| (rollout.thread, rollout.number));
+        for lineage in rollouts.chunk_by(|a, b| a.thread == b.thread) {
+            let mut order: Vec<&Rollout> = lineage.iter().collect();
+            if order.len() > 1 {
+                order.sort_by_cached_key(|rollout| rank(&rollout.decode(), found.name(rollout.number)));
+            }
             let mut seen = HashSet::new();
-            let mut known: BTreeMap<u32, HashSet<Id>> = BTreeMap::new();
-            for (_, rollout) in lineage {
-                let file = postcard::from_bytes(&rollout.file).expect("it was encoded by this very reader");
-                let known = known.entry(rollout.thread).or_default();
-                take((thread(rollout), &rollout.name), &file, spec, [&mut seen, known], ledger);
+            let mut known: BTreeMap<String, HashSet<Id>> = BTreeMap::new();
+            for rollout in order {
+                let (file, name) = (rollout.decode(), found.name(rollout.number));
+                let known = known.entry(thread_of(&file, &name).to_owned()).or_default();
+                take(&name, &file, spec, [&mut seen, known], ledger);
             }
         }
     }
 }
 
+/// The thread of a rollout; its path when it names none.
+fn thread_of<'a>(file: &'a CodexFile, name: &'a str) -> &'a str {
+    file.id.as_deref().unwrap_or(name)
+}
+
+/// What orders the rollouts of a lineage: forks last, then by birth and thread, of one thread the active copy first.
+fn rank(file: &CodexFile, name: String) -> (bool, i64, String, bool, String) {
+    let born = if file.born == NO_TIME { 0 } else { file.born };
+    let is_archived = name.starts_with("archived_sessions/");
+    (file.is_forked(), born, thread_of(file, &name).to_owned(), is_archived, name)
+}
+
 /// Counts what one rollout adds.
 fn take(
-    (thread, name): (&str, &str),
+    name: &str,
     file: &CodexFile,
     spec: &StoreSpec,
     [seen, known]: [&mut HashSet<Id>; 2],
@@ -120,7 +133,7 @@ fn take(
     let map = translate(&file.names, ledger.groups);
     let stated = ledger.groups.names.optional(spec.provider.as_deref());
     let base = Call {
-        session: ledger.groups.session(Some(thread)),
+        session: ledger.groups.session(Some(thread_of(file, name))),
         provider: Some(map[file.provider as usize]).filter(|own| *own != 0).unwrap_or(stated),
         folder: map[file.folder as usize],
         ..Call::default()

@@ -114,7 +114,7 @@ impl Export<'_, '_> {
     fn jsonl(&mut self, path: &PathBuf, shown: &str) -> Result<(), String> {
         let file = File::open(path).map_err(|error| super::fault(&error))?;
         let mut number = 0;
-        let read = Block::default().each_line(&file, |line| {
+        let read = Block::default().each_line(&file, u64::MAX, |line| {
             number += 1;
             match serde_json::from_slice::<Cells>(line.bytes) {
                 Ok(cells) => self.row(&cells, shown, number),

@@ -226,11 +226,11 @@ fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>,
         ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
     let (found, faults) = walk::files(&spec.path, &["sessions", "archived_sessions"], is_transcript);
     let mut fold = fold_codex::Fold::default();
-    let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.name, &file.state.records);
+    let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
     let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
     let mut groups = Groups::new(spec, joined);
     let StoreScan { events, notes, windows, .. } = &mut scan;
-    fold.finish(spec, &mut Ledger { groups: &mut groups, events, notes, windows });
+    fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows });
     scan.rows = groups.rows();
     scan
 }

@@ -66,11 +66,12 @@ pub(super) fn scan<R: Records>(
 ) -> Scanned {
     let old = Old::open(shelf.and_then(Shelf::kept), R::TAG);
     let desk = Desk::new(found, &old, progress);
-    let queue = Queue::new(&desk.to_read());
+    let to_read = desk.to_read();
+    let queue = Queue::new(&to_read);
     let mut scanned = Scanned::default();
     let mut keeper = Keeper::new(shelf, &old, R::TAG);
     std::thread::scope(|scope| {
-        if desk.total.1 > 1 {
+        if to_read.len() > 1 {
             scope.spawn(|| {
                 let _watch = queue.watch();
                 let mut block = Block::default();
@@ -104,8 +105,8 @@ struct Desk<'a, 's> {
     known: Vec<Option<u32>>,
     /// Bytes of files that are done.
     done: AtomicU64,
-    /// Bytes of all files, and how many files must be opened.
-    total: (u64, usize),
+    /// Bytes of all files.
+    total: u64,
     /// Is told.
     progress: Progress<'a>,
 }
@@ -120,10 +121,8 @@ impl<'a, 's> Desk<'a, 's> {
             known
         };
         let known = (0..found.len()).map(find).collect();
-        let bytes = (0..found.len()).map(|at| found.stat(at).size).sum();
-        let mut desk = Self { found, old, known, done: AtomicU64::new(0), total: (bytes, 0), progress };
-        desk.total.1 = desk.to_read().len();
-        desk
+        let total = (0..found.len()).map(|at| found.stat(at).size).sum();
+        Self { found, old, known, done: AtomicU64::new(0), total, progress }
     }
 
     /// The files that must be opened, with their sizes.
@@ -181,7 +180,7 @@ impl<'a, 's> Desk<'a, 's> {
     /// Says that a file is done.
     fn tell(&self, number: u32) {
         let size = self.found.stat(number as usize).size;
-        (self.progress)(self.done.fetch_add(size, Ordering::Relaxed) + size, self.total.0);
+        (self.progress)(self.done.fetch_add(size, Ordering::Relaxed) + size, self.total);
     }
 
     /// Opens one file and reads what is new in it.
@@ -195,8 +194,9 @@ impl<'a, 's> Desk<'a, 's> {
         let way = usize::from(grown.is_some());
         let state = grown.unwrap_or_else(|| FileState::begin(&file.name));
         let from = state.offset;
+        let size = source.metadata().map_err(fault)?.len();
         (&source).seek(SeekFrom::Start(from)).map_err(fault)?;
-        let mut read = state.read_on(&source, block);
+        let mut read = state.read_on(&source, size.saturating_sub(from), block);
         let probes = probes(&source, read.closed.offset);
         if let (Err(error), None) = (&probes, &read.fault) {
             read.fault = Some(super::fault(error));
@@ -242,7 +242,7 @@ fn is_alike<R: Records>(one: &str, other: &str) -> bool {
 /// Reads a packed file whole. A broken one gives what came out before the fault.
 fn packed<R: Records>(source: File, state: FileState<R>, block: &mut Block) -> Outcome {
     let mut read = match zstd::stream::read::Decoder::new(source) {
-        Ok(decoder) => state.read_on(decoder, block),
+        Ok(decoder) => state.read_on(decoder, u64::MAX, block),
         Err(error) => ReadFile { closed: state, with_tail: None, fault: Some(super::fault(&error)) },
     };
     // A last line without an end is final here: nobody appends to a packed file.
