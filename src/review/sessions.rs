@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use crate::rollup::{RollupRow, read_file};
 use crate::settings::{Home, SessionStore, Settings, TaskClassRule, glob};
 use crate::sources::babysitter;
-use crate::sources::sessions::{self, ClassRule, StoreScan, StoreSpec};
+use crate::sources::sessions::{self, ClassRule, Shelf, StoreScan, StoreSpec};
 use crate::vocabulary::{CallRow, HomeId, ScorecardRow, SitterRow, SourceNote, SourceState, sha256_hex};
 pub use join::join;
 pub use table::{Ingredients, Table, holders, prices};
@@ -20,6 +20,9 @@ pub(super) use usage::seen_at;
 
 /// The word of rows whose effort nobody recorded.
 pub(super) const UNRECORDED: &str = "unrecorded";
+
+/// The shelf that holds the index of this name; `None` where nothing is to be kept.
+pub type Shelves<'a> = &'a dyn Fn(&str) -> Option<Box<dyn Shelf + 'a>>;
 
 /// Called now and then with the store's name, bytes done and bytes in all.
 pub type Progress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);
@@ -80,17 +83,17 @@ pub fn index_name(spec: &StoreSpec) -> String {
     format!("sessions-{}-{}.idx", spec.kind, &digest[..16])
 }
 
-/// Reads stores. `index` gives what an earlier run kept under a name.
+/// Reads stores. `shelves` hold what an earlier run kept, and take what this one keeps.
 pub fn read_stores(
     specs: &[StoreSpec],
     joined: &BTreeSet<String>,
-    index: &dyn Fn(&str) -> Option<Vec<u8>>,
+    shelves: Shelves<'_>,
     progress: Progress<'_>,
 ) -> Vec<(String, StoreScan)> {
     let read = |spec: &StoreSpec| {
-        let index = index(&index_name(spec));
+        let shelf = shelves(&index_name(spec));
         let tell = |done, total| progress(&spec.display, done, total);
-        (spec.display.clone(), sessions::read(spec, joined, index.as_deref(), &tell))
+        (spec.display.clone(), sessions::read_with(spec, joined, shelf.as_deref(), &tell))
     };
     specs.iter().map(read).collect()
 }
@@ -101,7 +104,7 @@ pub fn read(
     settings: &Settings,
     cards: &[ScorecardRow],
     now: DateTime<Utc>,
-    index: &dyn Fn(&str) -> Option<Vec<u8>>,
+    shelves: Shelves<'_>,
     progress: Progress<'_>,
 ) -> Stores {
     let mut stores = Stores::default();
@@ -119,7 +122,7 @@ pub fn read(
     }
     let mut joined: BTreeSet<String> = session_pools(cards, &stores.sitter).into_keys().collect();
     joined.extend(cards.iter().filter_map(|card| card.session_id.clone()));
-    stores.scans = read_stores(&specs(workspace, settings), &joined, index, progress);
+    stores.scans = read_stores(&specs(workspace, settings), &joined, shelves, progress);
     stores
 }
 
@@ -163,6 +166,11 @@ impl Stores {
         let is_lost = |scan: &StoreScan| scan.fault_count > 0 && scan.rows.is_empty();
         let scans = self.scans.iter().filter(|(_, scan)| is_lost(scan)).filter_map(|(_, scan)| scan.faults.first());
         scans.chain(&self.external_faults).cloned().collect()
+    }
+
+    /// Why the index of a store could not be kept, where that is so.
+    pub fn index_faults(&self) -> Vec<String> {
+        self.scans.iter().filter_map(|(_, scan)| scan.index_fault.clone()).collect()
     }
 
     /// What to say about the reading, one sentence each.

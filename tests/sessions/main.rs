@@ -3,7 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "tests make and remove their own folders")]
 #![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
+mod bounds;
 mod cases;
+mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod database;
