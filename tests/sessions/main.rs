@@ -9,11 +9,17 @@ mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod database;
+mod engines;
+mod evidence;
 mod faults;
 mod index;
 mod rollup;
+mod spend_faults;
 mod spend_logs;
+mod spend_rows;
 mod support;
+mod tokens;
 mod traps;
 mod trees;
+mod usage;
 mod verb;

@@ -168,6 +168,7 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
         answered(message, is_side, found, &call, groups, scan);
     } else {
         unanswered(message, attempts.is_empty(), &call, groups, scan);
+        groups.sums(&call).calls += u64::from(attempts.iter().any(|attempt| attempt.is_success));
     }
     routes::count(attempts, &call, map, groups, scan);
 }
@@ -208,13 +209,8 @@ fn answered(
     sums.reasoning_tokens += message.reasoning;
     sums.retries += message.retries;
     scan.events.retries += message.retries;
-    match message.cost.filter(|cost| *cost > 0.0) {
-        Some(cost) => {
-            sums.cost_usd += cost;
-            sums.sum_cost_sq += cost * cost;
-            sums.n_cost += 1;
-        }
-        None => scan.notes.not_billed += 1,
+    if !message.cost.is_some_and(|cost| sums.bill(cost)) {
+        scan.notes.not_billed += 1;
     }
     if message.trouble.is_some() || message.is_compaction || message.retries > 0 {
         return;
