@@ -137,22 +137,22 @@ fn object(bytes: &[u8]) -> Result<Value, String> {
 
 /// Reads `storage/message/<session>/<message>.json`. Ids come from the path: those inside may be stale.
 fn json_files(spec: &StoreSpec, found: &mut Found, scan: &mut StoreScan, progress: Progress<'_>) {
-    let (files, faults) = walk::files(&spec.path, "storage/message", |name| walk::ends(name, ".json"));
+    let (files, faults) = walk::files(&spec.path, &["storage/message"], |name| walk::ends(name, ".json"));
     for (name, reason) in faults {
         scan.fault(&format!("{}/{name}", spec.display), &reason);
     }
-    let total: u64 = files.iter().map(|file| file.size).sum();
+    let total: u64 = files.iter().map(|file| file.stat.size).sum();
     let mut done = 0;
-    for file in &files {
-        done += file.size;
+    for file in files.iter() {
+        done += file.stat.size;
         progress(done, total);
         scan.input.files += 1;
-        scan.input.bytes += file.size;
+        scan.input.bytes += file.stat.size;
         let mut parts = file.name.rsplit('/');
         let name = parts.next().unwrap_or_default();
         let id = name.strip_suffix(".json").unwrap_or(name);
         let session = parts.next().unwrap_or_default();
-        let data = if file.size > MOST_BYTES {
+        let data = if file.stat.size > MOST_BYTES {
             Err(format!("is larger than {} MiB", MOST_BYTES >> 20))
         } else {
             std::fs::read(&file.path).map_err(|error| super::fault(&error)).and_then(|bytes| object(&bytes))
@@ -224,6 +224,7 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
         answered(message, is_side, found, &call, groups, scan);
     } else {
         unanswered(message, attempts.is_empty(), &call, groups, scan);
+        groups.sums(&call).calls += u64::from(attempts.iter().any(|attempt| attempt.is_success));
     }
     routes::count(attempts, &call, map, groups, scan);
 }
