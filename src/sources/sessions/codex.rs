@@ -310,15 +310,6 @@ impl CodexFile {
         }
     }
 
-    /// Remembers the windows of a rate-limit object.
-    fn limits(&mut self, value: &[u8], at: i64) {
-        let model = self.names.get(self.model);
-        if at != NO_TIME {
-            let seen = Seen { at, record: self.records + 1, model, is_live: self.first_live.is_some() };
-            remember(&mut self.windows, value, seen);
-        }
-    }
-
     /// Counters: what they rose by is one response (reference sessions §7.2, step 4).
     fn count(&mut self, total: Counters, last: Option<Counters>, model: Option<&str>, at: i64) {
         let now = total.values;
@@ -359,6 +350,15 @@ impl CodexFile {
         });
         (self.last_input, self.start, self.has_error) = (NO_TIME, NO_TIME, false);
         self.tools.clear();
+    }
+
+    /// Remembers the windows of a rate-limit object.
+    fn limits(&mut self, value: &[u8], at: i64) {
+        let model = self.names.get(self.model);
+        if at != NO_TIME {
+            let seen = Seen { at, record: self.records + 1, model, is_live: self.first_live.is_some() };
+            remember(&mut self.windows, value, seen);
+        }
     }
 }
 

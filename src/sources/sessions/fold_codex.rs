@@ -147,7 +147,7 @@ fn take(
     ledger.notes.codex_wobbles += file.wobbles;
     let windows: Vec<_> = file.windows.iter().filter(|window| is_own(file, window.is_live)).cloned().collect();
     if !windows.is_empty() {
-        let provider = ledger.groups.names.get(base.provider);
+        let provider = file.names.get(file.provider).or(spec.provider.as_deref());
         let shown = format!("{}/{name}", spec.display);
         ledger.limits.extend(readings(&windows, &shown, provider, spec.home.as_deref()));
         ledger.windows.insert(name.to_owned(), windows);

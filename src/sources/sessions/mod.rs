@@ -237,7 +237,8 @@ fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>,
     // The setting may name a folder of rollouts itself.
     let has_folders = folders.iter().any(|below| spec.path.join(below).is_dir());
     let is_rollout = |name: &str| is_transcript(name) && (has_folders || name.starts_with("rollout-"));
-    let (found, faults) = walk::files(&spec.path, if has_folders { &folders[..] } else { &[""] }, is_rollout);
+    let below = if has_folders { &folders[..] } else { &[""] };
+    let (found, faults) = walk::files(&spec.path, below, is_rollout);
     let mut fold = fold_codex::Fold::default();
     let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
     let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
@@ -307,9 +308,9 @@ impl StoreScan {
     }
 
     /// Keeps the place of a record that is none, if it is among the first few.
-    fn add_damaged(&mut self, place: Place) {
+    fn add_damaged(&mut self, place: impl FnOnce() -> Place) {
         if self.damaged.len() < KEPT {
-            self.damaged.push(place);
+            self.damaged.push(place());
         }
     }
 
@@ -322,9 +323,7 @@ impl StoreScan {
         self.input.open_tails += tally.open_tails;
         self.input.longest_line = self.input.longest_line.max(tally.longest);
         for line in &tally.damaged {
-            if self.damaged.len() < KEPT {
-                self.add_damaged(Place::new(name(), usize::try_from(*line).unwrap_or(usize::MAX)));
-            }
+            self.add_damaged(|| Place::new(name(), usize::try_from(*line).unwrap_or(usize::MAX)));
         }
         for (kind, count) in tally.kinds.iter() {
             match self.kinds.get_mut(kind) {

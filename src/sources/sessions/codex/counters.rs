@@ -1,4 +1,4 @@
-//! What a `token_count` of Codex says: cumulative counters.
+//! What a `token_count` of Codex says of cumulative counters.
 
 use crate::sources::sessions::file::each_field;
 use crate::sources::sessions::skim::{Odd, text, whole};

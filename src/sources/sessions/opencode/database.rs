@@ -262,7 +262,7 @@ fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Value>> {
 fn damaged(shown: &str, scan: &mut StoreScan) {
     scan.input.malformed_lines += 1;
     let row = usize::try_from(scan.input.lines).unwrap_or(usize::MAX);
-    scan.add_damaged(Place::new(shown, row));
+    scan.add_damaged(|| Place::new(shown, row));
 }
 
 /// What the router logged of every attempt.
