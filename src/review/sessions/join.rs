@@ -17,7 +17,7 @@ use crate::vocabulary::{
     SourceState, SpeedRow, StoreKind, UsageRow,
 };
 
-/// What session evidence adds to a review: calls, measured speeds, tokens of attempts whose session is known, and failures of
+/// What session evidence adds to a review: calls, measured speeds, tokens of attempts whose session is known, failures of
 /// sessions that were ended without a scorecard, and limits. Returns the days to keep.
 pub fn join(
     workspace: &Path,

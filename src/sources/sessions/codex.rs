@@ -13,7 +13,7 @@ use super::claude_code::{Failure, NO_TIME, effort};
 use super::file::{Kinds, Records};
 use super::limits::{LimitWindow, Seen, remember};
 use super::names::{Id, Names};
-use super::skim::{Odd, millis, text, whole};
+use super::skim::{Odd, millis, says, text, whole};
 use counters::{Count, Counters};
 use payload::{Payload, Record};
 
@@ -246,7 +246,7 @@ impl CodexFile {
     fn item(&mut self, payload: &Payload<'_>, at: i64) {
         let kind = payload.kind.as_deref().unwrap_or_default();
         let call = text(payload.call).map(|call| Id::of(b'c', call.as_bytes()));
-        if kind == "message" && text(payload.role).as_deref() == Some("user") || kind.ends_with("_output") {
+        if kind == "message" && says(payload.role, "user") || kind.ends_with("_output") {
             if let Some(begun) = call.and_then(|call| self.calls.remove(&call)) {
                 self.tools.push((begun, at));
             }

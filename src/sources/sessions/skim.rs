@@ -253,6 +253,13 @@ pub(super) fn text(value: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_str::<String>(&whole).ok().map(Cow::Owned)
 }
 
+/// Whether a value is this text, also where letters of it are spelled by their numbers.
+pub(super) fn says(value: &[u8], word: &str) -> bool {
+    let inner = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    inner
+        .is_some_and(|inner| inner == word.as_bytes() || inner.contains(&b'\\') && text(value).as_deref() == Some(word))
+}
+
 /// A whole number of at least 0; 0 for any other value. A number beyond 64 bits is the largest one.
 pub(super) fn whole(value: &[u8]) -> u64 {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
