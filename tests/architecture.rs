@@ -154,6 +154,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("ureq", &["fetch"]),
     ("webpki_roots", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
+    // Ids of responses, probes of files and the sums of the index (0110).
+    ("xxhash_rust", &["sources"]),
     ("zstd", &["sources"]),
 ];
 

@@ -58,6 +58,8 @@ pub struct Part<'a> {
     pub row: RollupRow,
     /// The calls.
     pub calls: Option<&'a CallSums>,
+    /// Whether the router logged them.
+    pub is_routed: bool,
 }
 
 /// One line of a view.

@@ -15,6 +15,7 @@ mod place;
 mod prices;
 mod quota;
 mod routes;
+mod usage;
 mod windows;
 
 pub use calls::{Bill, CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
@@ -36,4 +37,5 @@ pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use routes::{
     Budget, Consumer, ConsumerTarget, FleetConfig, RouteDef, RouteTarget, Selection, TargetKind, UnknownKey, WeightDef,
 };
+pub use usage::{CallCounts, CallSource, Quantity, RoutedCalls, UsageRow};
 pub use windows::{KeptReading, KeptReadings, LimitReading, LimitedWindow, QuotaHome, QuotaWindow, WindowStatus};

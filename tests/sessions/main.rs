@@ -4,11 +4,15 @@
 #![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
 mod answers;
+mod attempts;
+mod bounds;
 mod cases;
+mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod database;
 mod engines;
+mod evidence;
 mod faults;
 mod index;
 mod limits;
@@ -22,6 +26,8 @@ mod spend_logs;
 mod spend_rows;
 mod stores;
 mod support;
+mod tokens;
 mod traps;
 mod trees;
+mod usage;
 mod verb;

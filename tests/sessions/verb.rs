@@ -307,7 +307,9 @@ fn people_read_it_at_any_width_without_colour() {
         .iter()
         .flat_map(|row| {
             let rows = pool_review::rollup::of_calls([priced(row)], now);
-            rows.into_iter().map(|whole| Part { row: whole, calls: Some(&row.sums) }).collect::<Vec<_>>()
+            rows.into_iter()
+                .map(|whole| Part { row: whole, calls: Some(&row.sums), is_routed: false })
+                .collect::<Vec<_>>()
         })
         .collect();
     let all = view(&parts, &[Dimension::Model, Dimension::Effort], None, None);

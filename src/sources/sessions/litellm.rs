@@ -28,11 +28,11 @@ pub(super) fn read(spec: &StoreSpec, joined: &BTreeSet<String>, progress: Progre
     let mut scan = StoreScan::default();
     let files: Vec<(PathBuf, String)> = if spec.path.is_dir() {
         let (files, faults) =
-            walk::files(&spec.path, "", |name| walk::ends(name, ".csv") || walk::ends(name, ".jsonl"));
+            walk::files(&spec.path, &[""], |name| walk::ends(name, ".csv") || walk::ends(name, ".jsonl"));
         for (name, reason) in faults {
             scan.fault(&format!("{}/{name}", spec.display), &reason);
         }
-        files.into_iter().map(|file| (file.path, format!("{}/{}", spec.display, file.name))).collect()
+        files.iter().map(|file| (file.path, format!("{}/{}", spec.display, file.name))).collect()
     } else {
         vec![(spec.path.clone(), spec.display.clone())]
     };
@@ -145,7 +145,7 @@ impl<'a> Export<'a> {
     fn jsonl(&mut self, path: &Path, shown: &str) -> Result<(), String> {
         let file = File::open(path).map_err(|error| super::fault(&error))?;
         let mut number = 0;
-        let read = Block::default().each_line(&file, |line| {
+        let read = Block::default().each_line(&file, u64::MAX, |line| {
             number += 1;
             match serde_json::from_slice::<Value>(line.bytes) {
                 Ok(Value::Object(mut cells)) => {

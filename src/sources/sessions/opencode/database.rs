@@ -309,7 +309,7 @@ fn json(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<Value>>
 fn damaged(shown: &str, scan: &mut StoreScan) {
     scan.input.malformed_lines += 1;
     let row = usize::try_from(scan.input.lines).unwrap_or(usize::MAX);
-    scan.add_damaged(Place::new(shown, row));
+    scan.add_damaged(|| Place::new(shown, row));
 }
 
 /// What is asked of the router's log.

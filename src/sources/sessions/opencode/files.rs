@@ -17,13 +17,13 @@ pub(super) fn read(spec: &StoreSpec, found: &mut Found, scan: &mut StoreScan, pr
         session(&file, &data, found);
     }
     let files = listed(spec, "storage/message", scan);
-    let total: u64 = files.iter().map(|file| file.size).sum();
+    let total: u64 = files.iter().map(|file| file.stat.size).sum();
     let mut done = 0;
-    for file in &files {
-        done += file.size;
+    for file in files.iter() {
+        done += file.stat.size;
         progress(done, total);
-        if let Some(data) = json(spec, file, scan) {
-            let (session, id) = ids(file);
+        if let Some(data) = json(spec, &file, scan) {
+            let (session, id) = ids(&file);
             if let Some(message) = Message::of_v1(id, session, &data, &mut found.names) {
                 found.add(message);
             }
@@ -40,8 +40,8 @@ fn ids(file: &FoundFile) -> (&str, &str) {
 }
 
 /// The files of a folder.
-fn listed(spec: &StoreSpec, below: &str, scan: &mut StoreScan) -> Vec<FoundFile> {
-    let (files, faults) = walk::files(&spec.path, below, |name| walk::ends(name, ".json"));
+fn listed(spec: &StoreSpec, below: &str, scan: &mut StoreScan) -> walk::Found {
+    let (files, faults) = walk::files(&spec.path, &[below], |name| walk::ends(name, ".json"));
     for (name, reason) in faults {
         scan.fault(&format!("{}/{name}", spec.display), &reason);
     }
@@ -51,14 +51,14 @@ fn listed(spec: &StoreSpec, below: &str, scan: &mut StoreScan) -> Vec<FoundFile>
 /// The files of a folder with the objects they hold.
 fn json_files(spec: &StoreSpec, below: &str, scan: &mut StoreScan) -> Vec<(FoundFile, Value)> {
     let files = listed(spec, below, scan);
-    files.into_iter().filter_map(|file| json(spec, &file, scan).map(|data| (file, data))).collect()
+    files.iter().filter_map(|file| json(spec, &file, scan).map(|data| (file, data))).collect()
 }
 
 /// The object of a file; a file without one is named.
 fn json(spec: &StoreSpec, file: &FoundFile, scan: &mut StoreScan) -> Option<Value> {
     scan.input.files += 1;
-    scan.input.bytes += file.size;
-    let data = if file.size > MOST_BYTES {
+    scan.input.bytes += file.stat.size;
+    let data = if file.stat.size > MOST_BYTES {
         Err(format!("is larger than {} MiB", MOST_BYTES >> 20))
     } else {
         std::fs::read(&file.path).map_err(|error| fault(&error)).and_then(|bytes| object(&bytes))
