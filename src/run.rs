@@ -3,6 +3,7 @@
 mod diff;
 mod filing;
 mod init;
+mod instant;
 mod proposals;
 mod sessions;
 mod shell;
@@ -20,6 +21,7 @@ use crate::checks::CHECKS;
 use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
 use crate::fetch;
 use crate::history::{Cadence, MarketMemory, ProposalFiles, Rhythm};
+use crate::outputs::ledger::Opened;
 use crate::outputs::terminal::Look;
 use crate::outputs::verbs::document;
 use crate::outputs::{self, Delivery};
@@ -88,9 +90,6 @@ pub enum Wake {
     /// The process is to end.
     Stop,
 }
-
-/// How far the clock may lie behind the last run before a run refuses to start.
-const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
 
 /// Runs a verb. `--quiet` leaves warnings and errors only.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
@@ -246,6 +245,7 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
         is_frozen: cli.now.is_none() && settings.frozen_now.is_some(),
         next_due: schedule.next_after(now),
     };
+    instant::ensure_near(cli, &settings, started)?;
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
     let steps = around.host.steps.clone();
     let store = Store::open_with(&cli.workspace, &settings.reports, &settings.log, steps).map_err(Failure::Failed)?;
@@ -256,8 +256,19 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
     let mut rhythm = rhythm(&store).map_err(Failure::Failed)?;
     let is_wall_clock = now == started;
     if is_wall_clock {
-        ensure_forward(&rhythm, now).map_err(Failure::Failed)?;
+        instant::ensure_forward(&rhythm, now, &settings).map_err(Failure::Failed)?;
     }
+    let cache = Cache::at(&cli.workspace, &settings.cache);
+    let opened = outputs::ledger::open(&store, Some(&cache), &run);
+    let opened = opened.and_then(|opened| {
+        let time = instant::Time { now, started, is_frozen: clock.is_frozen, is_forced: cli.force_now };
+        instant::ensure_in_order(&opened.ledger, &time, &settings).map(|()| opened)
+    });
+    let opened = match opened {
+        // A scheduled run that is refused has failed, and `status` is to know; a wrong `--now` is no run of the schedule.
+        Err(error) if !is_wall_clock => return Err(Failure::Failed(error)),
+        opened => opened,
+    };
     warnings.extend(note(&Cadence::start(&run, started), &store)?);
     rhythm.begin(&run, started);
     let said = if is_wall_clock {
@@ -265,7 +276,8 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
     } else {
         Vec::new()
     };
-    let outcome = audit(&Audit { cli, args, settings: &settings, store: &store, around }, config, clock, &said);
+    let audit_of = Audit { cli, args, settings: &settings, store: &store, cache: &cache, around };
+    let outcome = opened.and_then(|opened| audit(&audit_of, opened, config, clock, &said));
     (around.doing)("");
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
@@ -280,18 +292,6 @@ fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result
 /// The runs that the reports folder knows.
 fn rhythm(store: &Store) -> anyhow::Result<Rhythm> {
     Ok(Rhythm::of(&outputs::read_cadence(store)?))
-}
-
-/// An error when the clock lies behind the last run: its sections would stand in the wrong order.
-fn ensure_forward(rhythm: &Rhythm, now: DateTime<Utc>) -> anyhow::Result<()> {
-    let last = rhythm.last_start().filter(|last| *last - now > CLOCK_SLACK);
-    last.map_or(Ok(()), |last| {
-        Err(anyhow!(
-            "the clock shows {}, but the last run began at {}: the clock went back; set it right, or say the time with --now",
-            now.format("%Y-%m-%dT%H:%M:%SZ"),
-            last.format("%Y-%m-%dT%H:%M:%SZ")
-        ))
-    })
 }
 
 /// The schedule of the settings; an error names the line.
@@ -319,23 +319,29 @@ struct Audit<'a> {
     settings: &'a Settings,
     /// Where it writes.
     store: &'a Store,
+    /// What may be lost.
+    cache: &'a Cache,
     /// Where it runs.
     around: &'a Surroundings<'a>,
 }
 
 /// Gathers, judges and delivers. `said` is what the cadence has to say.
-fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) -> anyhow::Result<Answer> {
-    let Audit { cli, args, settings, store, around } = *audit;
+fn audit(
+    audit: &Audit<'_>,
+    mut opened: Opened,
+    config: Canonical,
+    clock: Clock,
+    said: &[String],
+) -> anyhow::Result<Answer> {
+    let Audit { cli, args, settings, store, cache, around } = *audit;
     let (file, warning) = outputs::read_market(store)?;
     let remembered = file.before(&clock.run_id()).clone();
     (around.doing)("reading pools, market and evidence");
     let known = if args.accept_fewer { remembered.without_measure() } else { remembered.clone() };
     let mut gathered = gather(&cli.workspace, settings, config, &known, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
-    let cache = Cache::at(&cli.workspace, &settings.cache);
-    let mut opened = outputs::ledger::open(store, Some(&cache), &clock.run_id())?;
     let past = opened.ledger.before(&clock.run_id());
-    let files = outputs::proposal_files::Files::read(store, &cache);
+    let files = outputs::proposal_files::Files::read(store, cache);
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let untouched = |fingerprint: &str| files.untouched(store, fingerprint);
     let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
@@ -354,7 +360,7 @@ fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) ->
     (around.doing)("writing reports");
     let outputs::Delivered { mut warnings, filed, section } =
         outputs::deliver_on(delivery, &mut opened, &files, store)?;
-    warnings.extend(outputs::remember(delivery, &opened, store, &cache));
+    warnings.extend(outputs::remember(delivery, &opened, store, cache));
     warnings.extend(warning);
     let failure = filed.as_ref().and_then(|filed| filed.failure.as_ref());
     warnings.extend(failure.map(|reason| format!("issues not updated: {reason}")));

@@ -82,6 +82,7 @@ impl<'a> Desk<'a> {
     /// Reads the settings.
     fn at(cli: &'a Cli, file: &FileArgs, around: &Surroundings<'_>) -> Result<Self, Failure> {
         let settings = super::settings(cli, &file.instructions)?;
+        super::instant::ensure_near(cli, &settings, (around.clock)())?;
         let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
         Ok(Self { cli, settings, now, warnings: Vec::new() })
     }
