@@ -11,6 +11,7 @@ use super::{Answer, Surroundings, schedule, settings};
 use crate::cli::{Cli, ExitCode, Failure, Format, StatusArgs};
 use crate::history::{Cadence, LATE_MINUTES, Ledger, Rhythm};
 use crate::outputs;
+use crate::outputs::log_file::Lost;
 use crate::outputs::status::{self, LastRun, RunLine, SCHEMA, SourceAge, Status};
 use crate::review::calibration;
 use crate::schedule::Schedule;
@@ -104,7 +105,13 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
     };
     diagnose(&mut status, cli, &rhythm, schedule);
     match of_ledger(&reports, &settings.reports)? {
-        Looked::AtIt(problem) => status.problems.extend(problem),
+        Looked::AtIt(ledger, problem) => {
+            status.problems.extend(problem);
+            let log = cli.workspace.join(&settings.log);
+            // A run that is under way, or was killed, may have its section yet to come.
+            let begun = rhythm.runs.last().filter(|last| last.ended.is_none()).map_or("", |last| last.run.as_str());
+            status.problems.extend(Lost::of(&log, &ledger, begun)?.sentence(&settings.log));
+        }
         Looked::TooLarge => {
             let words = "verify the ledger with `pool-review doctor`: it is too large to be verified here".to_owned();
             status.remedies.push(words);
@@ -132,8 +139,8 @@ fn last_run(reports: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
 
 /// How the ledger was looked at.
 enum Looked {
-    /// Line by line; what is wrong with it, in one sentence.
-    AtIt(Option<String>),
+    /// Line by line; what it says, and what is wrong with it, in one sentence.
+    AtIt(Box<Ledger>, Option<String>),
     /// Not at all: that is left to `doctor`.
     TooLarge,
 }
@@ -144,10 +151,11 @@ fn of_ledger(reports: &Path, shown: &Path) -> Result<Looked> {
     if look_at(&path).is_some_and(|file| file.length > MOST_LEDGER_BYTES) {
         return Ok(Looked::TooLarge);
     }
-    let (_, problems) = outputs::ledger::unlocked(&path, &shown.join("ledger.jsonl").display().to_string())?;
+    let (ledger, problems) = outputs::ledger::unlocked(&path, &shown.join("ledger.jsonl").display().to_string())?;
     let more = problems.len().saturating_sub(1);
     let more = if more == 0 { String::new() } else { format!(", and {more} more like it") };
-    Ok(Looked::AtIt(problems.first().map(|problem| format!("{} {}{more}", problem.place, problem.reason))))
+    let problem = problems.first().map(|problem| format!("{} {}{more}", problem.place, problem.reason));
+    Ok(Looked::AtIt(Box::new(ledger), problem))
 }
 
 /// The plan of the last run that made one.

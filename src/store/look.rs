@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
+use super::MONTHS;
+
 /// The bytes of any file, for verbs that look without taking the lock; `None` when there is none.
 pub fn look(path: &Path) -> Result<Option<Vec<u8>>> {
     read_file(path).with_context(|| format!("reading {}", path.display()))
@@ -31,6 +33,21 @@ pub fn look_into(folder: &Path) -> Result<Vec<String>> {
     let mut names: Vec<String> = names.collect();
     names.sort();
     Ok(names)
+}
+
+/// The files of a log: its finished months, oldest first, then the running one, whether it is there or not.
+pub fn log_files(log: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = months(log)?;
+    files.push(log.to_owned());
+    Ok(files)
+}
+
+/// The files of the finished months of a log, oldest first.
+pub(super) fn months(log: &Path) -> Result<Vec<PathBuf>> {
+    let is_month = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_month_name);
+    let mut months: Vec<PathBuf> = entries(&log.with_file_name(MONTHS))?.into_iter().filter(is_month).collect();
+    months.sort();
+    Ok(months)
 }
 
 /// What lies in a folder; nothing when there is none.
