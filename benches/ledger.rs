@@ -15,7 +15,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use pool_review::history::{Asks, Fate, ProposalFact, ProposalFiles, compare, settle_proposals};
+use pool_review::history::{Asks, Dues, Fate, ProposalFact, ProposalFiles, compare, settle_proposals};
 use pool_review::outputs::{self, proposal_files::Files};
 use pool_review::store::{Cache, Store};
 use pool_review::verdict::Proposal;
@@ -81,7 +81,14 @@ fn book(run: usize, folder: &Path, fresh: Vec<Proposal>) -> Took {
     let untouched = |fingerprint: &str| files.untouched(&store, fingerprint);
     let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
     let digest = |fact: &ProposalFact| Some(fact.subtree_digest.clone());
-    let asks = Asks { run: &report.run_id, now, files: &on_disk, fate: &|_| Fate::Missed, digest: &digest };
+    let asks = Asks {
+        run: &report.run_id,
+        now,
+        files: &on_disk,
+        fate: &|_| Fate::Missed,
+        digest: &digest,
+        dues: &Dues::new(),
+    };
     let settlement = settle_proposals(fresh, &past, &asks);
     let settle = start.elapsed();
     let models = BTreeSet::new();

@@ -206,7 +206,7 @@ impl Past {
             Some(Fact::Mixes(fact)) => self.measures.take_mixes(fact),
             Some(Fact::Bounds(fact)) => self.measures.take_bounds(fact),
             Some(Fact::BoundCheck(fact)) => self.measures.take_check(fact),
-            Some(Fact::Decision(_) | Fact::Issue(_)) | None => {}
+            Some(Fact::Decision(_) | Fact::Issue(_) | Fact::Trigger(_)) | None => {}
         }
         self.lives.take(event);
     }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{Fact, ProposalFact, ProposalState};
 use super::ledger::Event;
-use super::lifecycle::{Decision, DecisionFact, Status, VerificationFact};
+use super::lifecycle::{Decision, DecisionFact, Status, TriggerFact, VerificationFact};
+use crate::verdict::RollbackDue;
 
 /// The rule by which a test is measured.
 const PAIRED: &str = "paired_standard_1";
@@ -65,6 +66,8 @@ pub struct Life {
     pub landing: Option<Landing>,
     /// The last measurement of a landed revision.
     pub verification: Option<Measurement>,
+    /// That the way back of what landed is due.
+    pub due: Option<RollbackDue>,
 }
 
 /// The lives of all proposals.
@@ -120,6 +123,7 @@ impl Lives {
             Some(Fact::Proposal(proposal)) => self.take_proposal(event, proposal),
             Some(Fact::Decision(decision)) => self.take_decision(event, decision),
             Some(Fact::Verification(measured)) => self.take_verification(event, measured),
+            Some(Fact::Trigger(trigger)) => self.take_trigger(event, trigger),
             _ => {}
         }
     }
@@ -167,7 +171,21 @@ impl Lives {
                 revision: proposal.revision,
                 subtree_digest_after: proposal.subtree_digest_after.clone().unwrap_or_default(),
             });
-            life.verification = None;
+            (life.verification, life.due) = (None, None);
+        }
+        if !life.status.is_landed() {
+            life.due = None;
+        }
+    }
+
+    /// That the way back is due or not. What is said of a revision that is not the landed one is kept out.
+    fn take_trigger(&mut self, event: &Event, fact: &TriggerFact) {
+        let Some(life) = self.by_fingerprint.get_mut(&fact.fingerprint) else { return };
+        let is_landed =
+            life.status.is_landed() && life.landing.as_ref().is_some_and(|landing| landing.revision == fact.revision);
+        let due = || RollbackDue { since: event.run.clone(), reading: fact.reading.clone() };
+        if is_landed {
+            life.due = fact.is_due.then(due);
         }
     }
 
@@ -223,6 +241,7 @@ impl Life {
             message: None,
             landing: None,
             verification: None,
+            due: None,
         }
     }
 

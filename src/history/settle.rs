@@ -14,7 +14,7 @@ use super::ledger::Past;
 use super::lifecycle::{Status, Unless};
 use super::lives::{Decided, Life, Lives};
 use super::standing::{keep_transitions, restored, stand, wears};
-use super::standings::standings;
+use super::standings::{Dues, mark_due, standings};
 use super::untouched::ProposalFiles;
 use crate::verdict::{Baseline, Proposal, Standing};
 
@@ -34,6 +34,9 @@ pub enum Fate {
     Withdrawn,
 }
 
+/// The present digest of the definition that a proposal speaks of; `None` when it cannot be read.
+pub type DigestNow<'a> = &'a dyn Fn(&ProposalFact) -> Option<String>;
+
 /// What settling asks about the world.
 pub struct Asks<'a> {
     /// The run.
@@ -45,7 +48,9 @@ pub struct Asks<'a> {
     /// Of a proposal that this run did not make, whether that counts.
     pub fate: &'a dyn Fn(&ProposalFact) -> Fate,
     /// The present digest of the definition that a proposal speaks of; `None` when it cannot be read.
-    pub digest: &'a dyn Fn(&ProposalFact) -> Option<String>,
+    pub digest: DigestNow<'a>,
+    /// Ways back that are due.
+    pub dues: &'a Dues,
 }
 
 /// What became of every proposal.
@@ -91,6 +96,7 @@ pub fn settle_proposals(fresh: Vec<Proposal>, past: &Past, asks: &Asks<'_>) -> S
     }
     settling.link_superseded();
     settling.done.standings = standings(past, &settling.done.facts, asks.run);
+    mark_due(&mut settling.done.standings, past, asks.run, asks.dues);
     settling.done
 }
 

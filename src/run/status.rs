@@ -12,7 +12,7 @@ use crate::cli::{Cli, ExitCode, Failure, Format, StatusArgs};
 use crate::history::{Cadence, LATE_MINUTES, Ledger, Rhythm};
 use crate::outputs;
 use crate::outputs::log_file::Lost;
-use crate::outputs::status::{self, LastRun, RunLine, SCHEMA, SourceAge, Status};
+use crate::outputs::status::{self, DueLine, LastRun, RunLine, SCHEMA, SourceAge, Status};
 use crate::review::calibration;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
@@ -99,6 +99,7 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
         next_due: schedule.next_after(now),
         last: last.as_ref().map(said),
         issues: status::issues(plan(&reports)?.as_ref(), settings.issues.repository.as_deref()),
+        rollbacks_due: last.as_ref().map_or_else(Vec::new, rollbacks_due),
         sources,
         problems: Vec::new(),
         remedies: Vec::new(),
@@ -178,6 +179,22 @@ fn said(file: &Value) -> LastRun {
         tally,
         open_proposals,
     }
+}
+
+/// The landed changes of a run file whose way back is due.
+fn rollbacks_due(file: &Value) -> Vec<DueLine> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let one = |standing: &Value| {
+        let due = standing["rollback_due"].as_object()?;
+        Some(DueLine {
+            number: standing["number"].as_u64()?,
+            fingerprint: word(&standing["fingerprint"]),
+            pool: word(&standing["pool"]),
+            since: word(due.get("since")?),
+            words: word(due.get("words")?),
+        })
+    };
+    file["standings"].as_array().into_iter().flatten().filter_map(one).collect()
 }
 
 /// An instant of a run file.

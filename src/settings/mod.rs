@@ -21,7 +21,7 @@ use globset::GlobMatcher;
 
 use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Term, Tier};
 
-pub use kind::{Kind, glob};
+pub use kind::{Kind, glob, nearest_first};
 pub use reference::{Key, reference};
 pub use thresholds::{
     Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights,

@@ -6,6 +6,7 @@ mod binary;
 mod bounds;
 mod fleet;
 mod reviewer;
+mod rollback;
 #[expect(dead_code, reason = "other tests start from the demo")]
 #[path = "../scene/mod.rs"]
 mod scene;

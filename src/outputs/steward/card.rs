@@ -1,5 +1,6 @@
 //! One proposal as a steward meets it: what the ledger knows, and what its file says.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -89,6 +90,12 @@ impl Shelf {
         let name = shown.join(LEDGER).display().to_string();
         let (ledger, problems) = unlocked(&reports.join(LEDGER), &name)?;
         Ok(Self { reports: reports.to_owned(), past: ledger.present(), problems })
+    }
+
+    /// Every pool and category that the last review judged or that a proposal is about.
+    pub fn pools(&self) -> BTreeSet<String> {
+        let judged = self.past.outcomes.keys().map(|(pool, _)| pool.clone());
+        judged.chain(self.past.proposals.values().map(|fact| fact.pool.clone())).collect()
     }
 
     /// The proposals that are wanted, by number, ties by fingerprint. Only their files are read.
