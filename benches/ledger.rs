@@ -79,7 +79,7 @@ fn book(run: usize, folder: &Path, fresh: Vec<Proposal>) -> Took {
     let files = Files::read(&store, &cache);
     let stored = |fingerprint: &str| outputs::proposals::stored(&store, fingerprint);
     let untouched = |fingerprint: &str| files.untouched(&store, fingerprint);
-    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
+    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched, damage: &|_| None };
     let digest = |fact: &ProposalFact| Some(fact.subtree_digest.clone());
     let asks = Asks {
         run: &report.run_id,

@@ -94,7 +94,7 @@ proptest! {
         prop_assert!(problems.is_empty());
         for day in 1..11 {
             let run = noon(day);
-            let Read { ledger, problems, is_out_of_order } = folded(&text, &run, block);
+            let Read { ledger, problems, is_out_of_order, .. } = folded(&text, &run, block);
             prop_assert!(problems.is_empty());
             if is_out_of_order {
                 continue;
@@ -265,7 +265,7 @@ fn settled(long: &Long, day: u32, fresh: Vec<Proposal>) -> (Settlement, usize) {
         outputs::proposals::stored(&long.store, fingerprint)
     };
     let untouched = |fingerprint: &str| files.untouched(&long.store, fingerprint);
-    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
+    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched, damage: &|_| None };
     let digest = |fact: &ProposalFact| Some(fact.subtree_digest.clone());
     let asks = Asks {
         run: &reviewed.run_id,

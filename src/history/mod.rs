@@ -7,6 +7,7 @@ mod cadence;
 mod chain;
 mod checkpoint;
 mod compare;
+mod damage;
 mod facts;
 mod issues;
 mod kept;

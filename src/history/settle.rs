@@ -353,10 +353,8 @@ impl Settling<'_> {
         let is_kept = is_intact(&value) && value["content_digest"].as_str() == Some(&fact.content_digest);
         let proposal = serde_json::from_value(value).ok().filter(|_| is_kept);
         if proposal.is_none() {
-            self.warn(
-                &fact.fingerprint,
-                "its file is not what the ledger knows (edited by hand, or left by a killed run): the ledger counts",
-            );
+            let why = self.why_file_differs(&fact.fingerprint);
+            self.warn(&fact.fingerprint, &format!("its file is not what the ledger knows {why}"));
         }
         proposal
     }
@@ -377,14 +375,21 @@ impl Settling<'_> {
         stand(&mut stands, now);
         if file != said(&then) && file != said(&stands) {
             let (file, now) = (&file.0, now.status.as_str());
-            self.warn(
-                &fingerprint,
-                &format!(
-                    "its file says {file:?} where the ledger says {now:?} (edited by hand, or left by a killed run): the ledger counts"
-                ),
-            );
+            let why = self.why_file_differs(&fingerprint);
+            self.warn(&fingerprint, &format!("its file says {file:?} where the ledger says {now:?} {why}"));
         }
         stands
+    }
+
+    /// Why the file of a proposal may say something else than the ledger, and which of them counts.
+    fn why_file_differs(&self, fingerprint: &str) -> String {
+        match (self.asks.files.damage)(fingerprint) {
+            Some(place) => format!(
+                "because the ledger is damaged at {place}, which may have spoken of it: restore that line from version control; until then \
+                 what is left of the ledger counts"
+            ),
+            None => "(edited by hand, or left by a killed run): the ledger counts".to_owned(),
+        }
     }
 
     /// Notes something about a proposal's file.

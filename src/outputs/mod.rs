@@ -126,6 +126,7 @@ pub fn deliver_on(
     delivered.warnings.extend(delivery.settlement.warnings.iter().cloned());
     delivered.warnings.extend(opened.problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
     delivered.warnings.extend(quarantine::keep(store, ledger)?);
+    delivered.warnings.extend(quarantine::advice(&store.shown(&store.in_reports(LEDGER)), ledger));
     let cut = quarantine::cut_off(store, ledger)?;
     let is_whole = opened.problems.is_empty() && cut.is_none();
     delivered.warnings.extend(cut);
@@ -170,7 +171,8 @@ fn deliver_newest(
     delivered.warnings.extend(store.append_lines(&store.in_reports(LEDGER), &lines)?);
     ledger.extend(&lines).map_err(|reason| anyhow!("an event of this run {reason}"))?;
     if is_whole {
-        proposals::remove_others(store, &delivery.settlement.keep)?;
+        let left = proposals::remove_others(store, &delivery.settlement.keep, &ledger.proposals())?;
+        delivered.warnings.extend(left);
     }
     delivered.filed = file_issues(delivery, ledger, store)?;
     delivered.section = section(delivery, delivered.filed.as_ref());

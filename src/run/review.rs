@@ -113,10 +113,11 @@ fn audit(
     let mut gathered = gather(&cli.workspace, settings, config, &known, clock.now);
     let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
     let past = opened.ledger.before(&clock.run_id());
-    let files = outputs::proposal_files::Files::read(store, cache);
+    let (files, ledger_path) = (outputs::proposal_files::Files::read(store, cache), store.in_reports("ledger.jsonl"));
     let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
     let untouched = |fingerprint: &str| files.untouched(store, fingerprint);
-    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
+    let damage = |fingerprint: &str| outputs::ledger::damage(&opened.ledger, &store.shown(&ledger_path), fingerprint);
+    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched, damage: &damage };
     (around.doing)("judging pools");
     let reviewed = review(&gathered, settings, &past, clock, &on_disk);
     let runs = opened.ledger.runs();

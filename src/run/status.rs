@@ -108,6 +108,10 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
     match of_ledger(&reports, &settings.reports)? {
         Looked::AtIt(ledger, problem) => {
             status.problems.extend(problem);
+            if ledger.is_damaged() {
+                let path = settings.reports.join("ledger.jsonl");
+                status.remedies.push(format!("restore the damaged lines of {} from version control", path.display()));
+            }
             let log = cli.workspace.join(&settings.log);
             // A run that is under way, or was killed, may have its section yet to come.
             let begun = rhythm.runs.last().filter(|last| last.ended.is_none()).map_or("", |last| last.run.as_str());

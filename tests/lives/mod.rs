@@ -68,7 +68,7 @@ impl World {
         let asks = Asks {
             run: &report.run_id,
             now: report.now,
-            files: &ProposalFiles { stored: &stored, untouched: &|_| None },
+            files: &ProposalFiles { stored: &stored, untouched: &|_| None, damage: &|_| None },
             fate: &|_| self.fate,
             digest: &|_| self.digest.clone(),
             dues: &Dues::new(),

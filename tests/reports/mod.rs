@@ -252,7 +252,7 @@ pub(crate) fn settled(mut report: Report, fresh: Vec<Proposal>, store: &Store) -
     };
     let digest = |known: &ProposalFact| Some(known.subtree_digest.clone());
     let stored = |fingerprint: &str| -> Option<Value> { outputs::proposals::stored(store, fingerprint) };
-    let files = ProposalFiles { stored: &stored, untouched: &|_| None };
+    let files = ProposalFiles { stored: &stored, untouched: &|_| None, damage: &|_| None };
     let asks =
         Asks { run: &report.run_id, now: report.now, files: &files, fate: &fate, digest: &digest, dues: &Dues::new() };
     let settlement = settle_proposals(fresh, &past, &asks);

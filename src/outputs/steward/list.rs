@@ -74,7 +74,7 @@ fn remarks(card: &Card<'_>, config: ConfigState) -> String {
         match card.file {
             FileState::Intact => {}
             FileState::Missing => remarks.push("its file is gone".to_owned()),
-            FileState::Edited => remarks.push("its file was edited by hand".to_owned()),
+            FileState::Edited => remarks.push(format!("its file {}", text::own(&card.why_edited(), Place::Terminal))),
         }
     }
     if remarks.is_empty() { String::new() } else { format!(" · {}", remarks.join(" · ")) }

@@ -47,7 +47,9 @@ pub fn show(card: &Card<'_>, config: ConfigState) -> String {
     lines.push(match (card.file, &card.proposal) {
         (_, Some(proposal)) => details(proposal),
         (FileState::Missing, None) => "file         there is none".to_owned(),
-        (_, None) => "file         edited by hand: what the ledger knows counts".to_owned(),
+        (_, None) => {
+            format!("file         {}; what the ledger knows counts", text::own(&card.why_edited(), Place::Terminal))
+        }
     });
     lines.join("\n") + "\n"
 }
