@@ -97,7 +97,7 @@ fn book(run: usize, folder: &Path, fresh: Vec<Proposal>) -> Took {
     let all = settlement.open.iter().chain(&settlement.suppressed).chain(&settlement.landed);
     outputs::proposals::write(&store, all.filter(|proposal| !files.hold(&store, proposal))).unwrap();
     outputs::append_events(delivery, &opened.ledger, &store).unwrap();
-    outputs::proposals::remove_others(&store, &settlement.keep).unwrap();
+    outputs::proposals::remove_others(&store, &settlement.keep, &opened.ledger.proposals()).unwrap();
     let write = start.elapsed();
     let start = Instant::now();
     let said = outputs::remember(delivery, &opened, &store, &cache);

@@ -9,6 +9,7 @@ mod review;
 mod sessions;
 mod shell;
 mod status;
+mod stored;
 mod units;
 mod watch;
 

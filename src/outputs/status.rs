@@ -62,6 +62,8 @@ pub struct RunLine {
     pub duration_ms: Option<u64>,
     /// Its exit code; `None` of a run that did not end.
     pub exit: Option<u8>,
+    /// Why it failed, if it did and that is known.
+    pub reason: Option<String>,
 }
 
 /// What a run said.
@@ -186,7 +188,8 @@ pub fn human(status: &Status) -> String {
             (Some(exit), duration) => format!("exit {exit:<2}  {:>7} ms", duration.unwrap_or(0)),
             _ => "did not end".to_owned(),
         };
-        format!("{}  {}  {end}", minute(run.started), text::name(&run.run, Place::Terminal))
+        let why = run.reason.as_ref().map_or(String::new(), |why| format!("  {}", text::quote(why, Place::Terminal)));
+        format!("{}  {}  {end}{why}", minute(run.started), text::name(&run.run, Place::Terminal))
     }));
     if status.runs.is_empty() {
         lines.push("no run yet".to_owned());

@@ -14,6 +14,9 @@ use crate::review::{Clock, Reviewed, review};
 use crate::settings::Settings;
 use crate::store::{self, Cache, Store};
 
+/// How the warning begins that says why issues were not filed.
+const NOT_FILED: &str = "issues not updated: ";
+
 /// One audit. Settings and canonical config are read first: while they are unusable nothing is written.
 pub(super) fn run(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let settings = settings(cli, &args.instructions)?;
@@ -63,11 +66,23 @@ pub(super) fn run(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Re
     let ended = (around.clock)();
     let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
     let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
-    let noted = note(&Cadence::end(&run, ended, exit as u8, duration, clock.next_due), &store);
+    let end = Cadence::end(&run, ended, exit as u8, duration, clock.next_due).because(why_failed(&outcome).as_deref());
+    let noted = note(&end, &store);
     let mut answer = outcome.map_err(Failure::Failed)?;
     warnings.extend(noted?);
     answer.warnings.splice(0..0, warnings.into_iter().chain(schedule.warnings().iter().cloned()));
     Ok(answer)
+}
+
+/// Why a review failed: its error, or that issues were not filed.
+fn why_failed(outcome: &anyhow::Result<Answer>) -> Option<String> {
+    match outcome {
+        Err(error) => Some(format!("{error:#}")),
+        Ok(answer) if answer.code == ExitCode::Failed => {
+            answer.warnings.iter().find(|line| line.starts_with(NOT_FILED)).cloned()
+        }
+        Ok(_) => None,
+    }
 }
 
 /// The runs that the reports folder knows.
@@ -140,7 +155,7 @@ fn audit(
     warnings.extend(warning);
     warnings.extend(missing.iter().cloned());
     let failure = filed.as_ref().and_then(|filed| filed.failure.as_ref());
-    warnings.extend(failure.map(|reason| format!("issues not updated: {reason}")));
+    warnings.extend(failure.map(|reason| format!("{NOT_FILED}{reason}")));
     if let Some(summary) = &around.host.job_summary {
         let section = outputs::job::summary(&section);
         warnings.extend(store::append_aside(summary, section.as_bytes()).err().map(|error| format!("{error:#}")));

@@ -8,6 +8,7 @@
 
 mod clock;
 mod log;
+mod reports;
 #[path = "../scratch/mod.rs"]
 mod scratch;
 
