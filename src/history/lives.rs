@@ -193,7 +193,16 @@ impl Lives {
     fn take_decision(&mut self, event: &Event, fact: &DecisionFact) {
         let decided = Decided { at: event.at.clone(), run: event.run.clone(), fact: fact.clone() };
         let is_message = matches!(fact.decision, Decision::Landed | Decision::Rollback);
-        let life = self.by_fingerprint.get_mut(&fact.fingerprint);
+        let mut life = self.by_fingerprint.get_mut(&fact.fingerprint);
+        if let Some(life) = life.as_deref_mut().filter(|life| life.is_test_under_way())
+            && matches!(fact.decision, Decision::Reject | Decision::Rollback)
+        {
+            life.stop_test(decided.clone());
+            if fact.decision == Decision::Reject {
+                self.decisions.insert(fact.fingerprint.clone(), decided);
+            }
+            return;
+        }
         if is_message {
             if let Some(life) = life {
                 life.message = Some(decided);
@@ -242,6 +251,23 @@ impl Life {
             landing: None,
             verification: None,
             due: None,
+        }
+    }
+
+    /// Whether it is a test that was accepted and whose rows are being measured: it lands nowhere.
+    pub fn is_test_under_way(&self) -> bool {
+        self.landing.is_none() && self.status == Status::Verifying
+    }
+
+    /// Ends a test under way: rejected it sleeps, taken back it may be argued again. No config has changed.
+    fn stop_test(&mut self, decided: Decided) {
+        decided.run.clone_into(&mut self.since);
+        if decided.fact.decision == Decision::Reject {
+            self.status = Status::Rejected;
+            self.decision = Some(decided);
+        } else {
+            self.status = Status::RolledBack;
+            self.message = Some(decided);
         }
     }
 

@@ -1,9 +1,9 @@
-//! The trigger of the way back: a lead that fails since it landed is said, with its numbers, until it does so no longer.
+//! Ways back: a lead that fails since it landed is said, with its numbers, until it does so no longer; a test is stopped.
 
 use serde_json::{Value, json};
 
-use crate::fleet::{Fleet, LEAD, OTHER, day};
-use crate::{CALM, is_valid, swapped};
+use crate::fleet::{Fleet, LANDED, LEAD, OTHER, START, day};
+use crate::{BEFORE, CALM, MEMBERS, is_valid, swapped};
 
 /// The trigger events so far: whether due, and the reading.
 fn triggers(fleet: &Fleet) -> Vec<(bool, Value)> {
@@ -142,4 +142,70 @@ fn show_says_when_and_by_which_rows_a_claim_is_was_or_will_be_verified() {
             && ended.ends_with("; 112 rows before and 72 after, against calm"),
         "{ended}"
     );
+}
+
+/// A fleet whose test was accepted, with rows that do not settle it yet; the test's fingerprint.
+fn testing(name: &str) -> (Fleet, String) {
+    let mut fleet = Fleet::new(name, &[("workhorse", MEMBERS), CALM]);
+    fleet.add("workhorse", LEAD, BEFORE, (48, 60));
+    fleet.add("workhorse", OTHER, BEFORE, (9, 10));
+    fleet.review(START);
+    let proposal = fleet.proposals("controlled_test").remove(0);
+    fleet.accept(&proposal, LANDED);
+    fleet.add_pairs("workhorse", &day(1), &[(true, true), (false, true), (true, true)]);
+    fleet.review(&day(3));
+    assert_eq!(fleet.measured(), ("verifying".to_owned(), 3, 3));
+    (fleet, proposal["fingerprint"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_steward_stops_a_test_under_way_and_its_rows_stay_evidence_without_an_outcome() {
+    let told = "the test is stopped; no config had changed, its rows stay evidence of both models like any others, and the comparison ends \
+                without an outcome and does not count for calibration; ";
+    for (decision, status, then) in [
+        ("reject", "rejected", "rejected; it comes back only when its effect grows beyond the claimed interval"),
+        ("rollback", "rolled_back", "a review that still argues it proposes it again"),
+    ] {
+        let (mut fleet, id) = testing(&format!("stopped-{decision}"));
+        let said = prints(&fleet, &day(3), &["proposals", decision, &id, "--reason", "too dear"]);
+        assert!(said.contains(&format!(": {told}{then}")), "{said}");
+        let listed: Value =
+            serde_json::from_str(&prints(&fleet, &day(3), &["proposals", "list", "--all", "--format", "json"]))
+                .unwrap();
+        let row = listed["proposals"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["fingerprint"] == id.as_str())
+            .unwrap()
+            .clone();
+        assert_eq!(row["status"], status);
+        let shown = prints(&fleet, &day(3), &["proposals", "show", &id]);
+        assert!(
+            shown.contains("verification stopped without an outcome, in force since 2026-11-30T00:00:00Z"),
+            "{shown}"
+        );
+        let again = fleet.scene.run(&["--now", &day(3), "proposals", "rollback", &id]);
+        assert!(
+            again.code == Some(1) && again.stderr.contains("not under way: there is nothing to stop"),
+            "{}",
+            again.stderr
+        );
+
+        // Rows that would have settled it come in; nothing is measured of a test that was stopped.
+        let before = fleet.events("verification").len();
+        fleet.add_pairs("workhorse", &day(4), &[(false, true); 30]);
+        fleet.review(&day(6));
+        assert_eq!(fleet.events("verification").len(), before, "{decision}");
+        let run = fleet.run_file(&day(6));
+        assert_eq!(run["calibration"]["n"], 0);
+        let open = run["proposals"].as_array().unwrap().iter().any(|one| one["fingerprint"] == id.as_str());
+        assert!(decision == "rollback" || !open, "what was rejected sleeps");
+        let pool = run["pools"].as_array().unwrap().iter().find(|pool| pool["id"] == "workhorse").unwrap().to_string();
+        assert!(pool.contains("/43"), "its rows count like any others: {pool}");
+        assert!(fleet.ledger().iter().all(|event| is_valid("ledger.v1.json", event)));
+        for proposal in fleet.proposals("controlled_test") {
+            assert!(is_valid("proposal.v1.json", &proposal));
+        }
+    }
 }

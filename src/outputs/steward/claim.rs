@@ -18,7 +18,8 @@ pub(super) fn verification(card: &Card<'_>) -> String {
     let plan = card.proposal.as_ref().map(|proposal| planned(&proposal.verification));
     let plan = plan.unwrap_or_else(|| "its file, which says how, is not intact".to_owned());
     if let Some(measured) = &life.verification {
-        return measured_words(measured);
+        let is_stopped = measured.fact.status == Status::Verifying && !life.status.is_landed();
+        return measured_words(measured, is_stopped);
     }
     let since = match (&life.landing, &life.decision) {
         (Some(landing), _) if life.status.is_landed() => Some(&landing.detected_at),
@@ -33,11 +34,14 @@ pub(super) fn verification(card: &Card<'_>) -> String {
 }
 
 /// What a measurement found, or how far it has come.
-fn measured_words(measured: &Measurement) -> String {
+fn measured_words(measured: &Measurement, is_stopped: bool) -> String {
     let name = |text: &str| text::name(text, Place::Terminal);
     let fact = &measured.fact;
     let (at, since, rule) = (name(&measured.at), name(&fact.landed_at), name(&fact.rule));
     let state = match fact.status {
+        Status::Verifying if is_stopped => {
+            format!("stopped without an outcome, in force since {since}, looked at {at}, by {rule}")
+        }
         Status::Verifying => format!("under way since {since}, looked at {at}, by {rule}"),
         status => format!("{} at {at}, in force since {since}, by {rule}", status.as_str()),
     };
