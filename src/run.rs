@@ -29,7 +29,7 @@ use crate::review::gather::{Gathered, canonical, gather};
 use crate::review::names::names;
 use crate::review::{Clock, inspect};
 use crate::schedule::Schedule;
-use crate::settings::Settings;
+use crate::settings::{Settings, broken_link};
 use crate::store::Steps;
 
 /// What a verb leaves for `main` to print.
@@ -125,7 +125,11 @@ fn carry_out(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
 
 /// The settings of an instruction file; where there is none the error says how to come by one.
 fn settings(cli: &Cli, path: &Path) -> Result<Settings, Failure> {
-    if !cli.workspace.join(path).exists() {
+    let file = cli.workspace.join(path);
+    if let Some(what) = broken_link(&file) {
+        return Err(Failure::Unusable(anyhow!("{}: it {what}", file.display())));
+    }
+    if !file.exists() {
         let (path, folder) = (path.display(), cli.workspace.display());
         let error = anyhow!(
             "{path}: no such file in the workspace {folder}; `pool-review init` writes one from what is on this machine, \

@@ -21,6 +21,7 @@ use globset::GlobMatcher;
 
 use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Term, Tier};
 
+pub use file::broken_link;
 pub use kind::{Kind, glob, nearest_first};
 pub use reference::{Key, reference};
 pub use thresholds::{

@@ -60,8 +60,10 @@ impl Store {
     /// As [`Self::open`]; `steps` is asked before everything that changes a file. Temporary files that a killed run left are
     /// taken away, and a lock that it did not free is taken over: the system frees it with the process.
     pub fn open_with(workspace: &Path, reports: &Path, log: &Path, steps: Option<Steps>) -> Result<Self> {
-        let workspace =
-            workspace.canonicalize().with_context(|| format!("opening the workspace {}", workspace.display()))?;
+        let workspace = workspace
+            .canonicalize()
+            .map_err(|error| look::of_link(workspace, error))
+            .with_context(|| format!("opening the workspace {}", workspace.display()))?;
         ask(steps.as_ref(), Step::MakeFolder, reports)
             .with_context(|| format!("making the folder {}", reports.display()))?;
         let reports = made_folder(&workspace.join(reports))?;

@@ -7,6 +7,7 @@
 )]
 
 mod clock;
+mod links;
 mod log;
 mod reports;
 #[path = "../scratch/mod.rs"]
