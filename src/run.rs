@@ -218,6 +218,7 @@ fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Ans
         Ok((_, problems)) => problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)).collect(),
         Err(error) => vec![format!("{error:#}")],
     };
+    let warnings: Vec<String> = warnings.into_iter().chain(filing::unused_proxy(&settings, around)).collect();
     Ok(Answer { warnings, ..answer(text) })
 }
 

@@ -151,6 +151,7 @@ fn audit(
     (around.doing)("writing reports");
     let outputs::Delivered { mut warnings, filed, section } =
         outputs::deliver_on(delivery, &mut opened, &files, store)?;
+    warnings.extend(args.file_issues.then(|| filing::unused_proxy(settings, around)).flatten());
     warnings.extend(outputs::remember(delivery, &opened, store, cache));
     warnings.extend(warning);
     warnings.extend(missing.iter().cloned());

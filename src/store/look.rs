@@ -106,7 +106,7 @@ pub(super) fn resolve(path: &Path) -> std::io::Result<PathBuf> {
 
 /// That a path is, or lies behind, a symbolic link whose target does not exist, as a fragment: such a path looks as if nothing were
 /// there.
-pub fn broken_link(path: &Path) -> Option<String> {
+pub(super) fn broken_link(path: &Path) -> Option<String> {
     let broken = |part: &&Path| part.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) && !part.exists();
     let link = path.ancestors().filter(|part| !part.as_os_str().is_empty()).find(broken)?;
     let target = link.read_link().ok()?;

@@ -9,6 +9,7 @@
 mod clock;
 mod links;
 mod log;
+mod proxies;
 mod reports;
 #[path = "../scratch/mod.rs"]
 mod scratch;
