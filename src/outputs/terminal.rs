@@ -167,7 +167,7 @@ fn frozen(report: &Report) -> Option<String> {
     let path = show(&report.settings_path);
     report
         .is_frozen
-        .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's"))
+        .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's, and running again changes nothing"))
 }
 
 /// What there is to say of a pool: lines of a label and words.
