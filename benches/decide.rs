@@ -26,6 +26,7 @@ use pool_review::evidence::statistics::calibration::Correction;
 use pool_review::evidence::statistics::duration::DurationRules;
 use pool_review::evidence::statistics::prior::PriorRules;
 use pool_review::evidence::statistics::weight::RowWeights;
+use pool_review::evidence::usage::Usage;
 use pool_review::evidence::windows::WindowRules;
 use pool_review::evidence::{ConfigFacts, Readiness, Requirements, Surroundings, TierNumbers};
 use pool_review::history::MarketMemory;
@@ -205,6 +206,7 @@ fn fleet(size: Size, sources: &Gathered, settings: &Settings, now: DateTime<Utc>
         market: (sources.index_version.clone(), Some(now)),
         catalogue: None,
         attribution: &attribution,
+        usage: &Usage::default(),
         quotas: &BTreeMap::new(),
         homes: &homes,
         readiness: &readiness,

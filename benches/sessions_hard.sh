@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Stores that a reader could drown in, with time and peak memory of the whole process: 200,000 small files, a sparse file of
-# 70 GB, and folders that may not be entered.
+# 70 GB, folders that may not be entered, and a file that grows while it is read.
 #
 #   benches/sessions_hard.sh [BINARY]        without one target/release/pool-review, which is built
 #
@@ -16,7 +16,7 @@ binary="${1:-$PWD/target/release/pool-review}"
 work="$(mktemp -d)"
 trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
 exec python3 - "$binary" "$work" <<'PYTHON'
-import os, subprocess, sys
+import os, shutil, subprocess, sys, threading
 
 binary, work = sys.argv[1:3]
 os.chmod(work, 0o755)
@@ -47,6 +47,11 @@ for folder in range(400):
             out.write(LINE % f"{folder}-{file}")
 run("200,000 small files, cold", small)
 run("200,000 small files, unchanged", small)
+with open(os.path.join(small, "projects", "p7", "7.jsonl"), "a") as out:
+    out.write(LINE % "one more")
+run("200,000 small files, one grown", small)
+shutil.rmtree(small)
+shutil.rmtree(os.path.join(work, ".cache"))
 
 sparse = os.path.join(work, "sparse", "projects", "p")
 os.makedirs(sparse)
@@ -68,4 +73,26 @@ if os.getuid() == 0:
     run("a folder and a file that are shut", os.path.join(work, "closed"), as_nobody=True)
 else:
     run("a folder and a file that are shut", os.path.join(work, "closed"))
+
+growing = os.path.join(work, "growing", "projects", "p")
+os.makedirs(growing)
+at_rest, lines = threading.Event(), 0
+
+
+def grow():
+    global lines
+    with open(os.path.join(growing, "a.jsonl"), "w", buffering=1 << 16) as out:
+        while not at_rest.is_set():
+            out.write("".join(LINE % f"g{lines + n}" for n in range(1000)))
+            lines += 1000
+
+
+writer = threading.Thread(target=grow)
+writer.start()
+for reading in range(3):
+    run(f"a file that grows, reading {reading + 1}", os.path.join(work, "growing"))
+at_rest.set()
+writer.join()
+run("the same file at rest", os.path.join(work, "growing"))
+print(f"    {lines} lines were written")
 PYTHON

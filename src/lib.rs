@@ -10,6 +10,7 @@ pub mod github;
 pub mod history;
 pub mod identity;
 pub mod outputs;
+pub mod parquet;
 pub mod review;
 pub mod ring;
 pub mod rollup;

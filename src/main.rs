@@ -19,6 +19,7 @@ use pool_review::outputs::{text, wrap};
 use pool_review::run::{Answer, Host, Surroundings, Wake, run};
 
 fn main() -> ExitCode {
+    hush_readers();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -69,6 +70,16 @@ fn main() -> ExitCode {
             code.into()
         }
     }
+}
+
+/// A reader of Parquet that ends on a damaged file says so by its error, not by a backtrace.
+fn hush_readers() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |fault| {
+        if std::thread::current().name() != Some(pool_review::parquet::THREAD) {
+            tell(fault);
+        }
+    }));
 }
 
 /// Columns of stdout: what `COLUMNS` says, else what the terminal says, where stdout is one.

@@ -19,10 +19,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("schedule", &[]),
     ("settings", &["vocabulary"]),
-    ("sources", &["vocabulary", "settings"]),
+    // Tables as texts, for the rollup and for our own evidence files (0041).
+    ("parquet", &[]),
+    ("sources", &["vocabulary", "settings", "parquet"]),
     ("identity", &["vocabulary", "settings"]),
     ("ring", &["vocabulary", "settings"]),
-    ("rollup", &["vocabulary"]),
+    ("rollup", &["vocabulary", "parquet"]),
     ("verdict", &["vocabulary", "ring"]),
     ("evidence", &["vocabulary", "identity", "ring", "rollup"]),
     ("checks", &["vocabulary", "ring", "evidence", "verdict", "settings"]),
@@ -69,7 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("main", &["cli", "run", "outputs"]),
+    ("main", &["cli", "parquet", "run", "outputs"]),
 ];
 
 /// Crate → the rooms that may name it. One dependency, one room, where the work allows it.
@@ -87,6 +89,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "history",
             "main",
             "outputs",
+            "parquet",
             "review",
             "rollup",
             "run",
@@ -111,12 +114,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("memchr", &["sources"]),
     ("octocrab", &["github"]),
     ("plotters", &["outputs"]),
-    // Rollup tables, and our own evidence files where they are Parquet (0041).
-    ("polars", &["rollup", "sources"]),
-    ("polars_io", &["rollup", "sources"]),
+    ("polars", &["parquet", "rollup"]),
+    ("polars_io", &["parquet", "rollup"]),
     ("postcard", &["sources"]),
     ("postgres", &["fetch"]),
     ("rusqlite", &["sources"]),
+    // TLS to a database, with the stack that ureq brings (0121).
+    ("rustls", &["fetch"]),
     ("serde", &["fetch", "github", "history", "outputs", "settings", "sources", "verdict", "vocabulary"]),
     (
         "serde_json",
@@ -146,8 +150,12 @@ const CRATES: &[(&str, &[&str])] = &[
     ("similar", &["change"]),
     ("termsize", &["main"]),
     ("tokio", &["github"]),
+    ("tokio_postgres_rustls", &["fetch"]),
     ("ureq", &["fetch"]),
+    ("webpki_roots", &["fetch"]),
     ("strsim", &["identity", "settings", "sources"]),
+    // Ids of responses, probes of files and the sums of the index (0110).
+    ("xxhash_rust", &["sources"]),
     ("zstd", &["sources"]),
 ];
 

@@ -1,5 +1,5 @@
-//! Nothing handed is silently skipped: every function of a golden file and every folder of cases and examples is either run
-//! by some test of this project, or stands in a table here with the issue that brings its code. A name in neither fails.
+//! Nothing handed is silently skipped: every function of a golden file and every folder of cases and examples is run by some
+//! test of this project, which is named. What no test runs fails here.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,68 +18,23 @@ use common::{files_below, shared};
 use files::tree;
 use serde_json::Value;
 
-/// Issue → golden functions whose code it brings.
-const LATER_FUNCTIONS: &[(u32, &[&str])] = &[
-    (3, &["ring"]),
-    (
-        6,
-        &[
-            "beta_cdf",
-            "beta_quantile",
-            "cell_mean",
-            "class_mix",
-            "diff_interval",
-            "fdr_prefix",
-            "interchangeable",
-            "log_duration",
-            "look_states",
-            "loss",
-            "mde",
-            "normal_cdf",
-            "over_powered",
-            "p_diff",
-            "pair_decision",
-            "pool_verdict",
-            "posterior",
-            "prior",
-            "prior_base",
-            "regret",
-            "row_weight",
-            "rows_needed",
-            "share_mismatch",
-            "speed_spread",
-            "standardised_rate",
-            "sustainable_share",
-            "task_cost",
-            "three_picks",
-            "under_powered",
-            "value_of_test",
-        ],
-    ),
-    (7, &["calibration", "claim", "did", "drift", "reverse_rule", "verification"]),
-];
-
 /// Folder or file → words of which one stands in the test that reads it. A folder covers what is below it.
 const COVERED: &[(&str, &[&str])] = &[
     ("cases/identity.csv", &["cases/identity.csv"]),
+    ("cases/market.md", &["cases/market.md"]),
     ("cases/sessions", &["cases/sessions"]),
     ("cases/sessions.md", &["cases/sessions"]),
     ("examples/pools/session-store", &["examples/pools/session-store"]),
     ("examples/fleet", &["ends_with(\".opencode\")"]),
+    ("examples/pools/README.md", &["examples/pools"]),
+    ("examples/pools/ccr", &["examples/pools/ccr"]),
+    ("examples/pools/litellm", &["name == \"config.yaml\""]),
+    ("examples/pools/omo", &["oh-my-openagent.jsonc"]),
+    ("examples/pools/scheduler", &["examples/pools/scheduler"]),
     ("examples/pools/opencode", &["bad-routes.expected.json"]),
     ("examples/pools/openchamber", &["routing.expected-effective.json"]),
     ("examples/proposal.example.json", &["examples/proposal.example.json"]),
     ("examples/quota", &["examples/quota"]),
-];
-
-/// Folder or file → the issue whose code reads it. A folder stands for what is below it.
-const LATER: &[(&str, u32)] = &[
-    ("cases/market.md", 4),
-    ("examples/pools/README.md", 3),
-    ("examples/pools/ccr", 3),
-    ("examples/pools/litellm", 3),
-    ("examples/pools/omo", 3),
-    ("examples/pools/scheduler", 8),
 ];
 
 /// The test sources beside this one: path → text.
@@ -106,7 +61,7 @@ fn runners<'a>(tests: &'a BTreeMap<String, String>, function: &str) -> Vec<&'a s
 }
 
 #[test]
-fn every_golden_function_is_run_or_belongs_to_a_later_issue() {
+fn every_golden_function_is_run() {
     let Some(shared) = shared() else { return };
     let tests = tests();
     let goldens = files_below(&shared.join("golden"), &|name| ends_with(name, "json"));
@@ -118,16 +73,13 @@ fn every_golden_function_is_run_or_belongs_to_a_later_issue() {
         let listed = golden["functions"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
         for function in cases.chain(listed).collect::<BTreeSet<_>>() {
             let runners = runners(&tests, function);
-            let later = LATER_FUNCTIONS.iter().find(|(_, functions)| functions.contains(&function));
-            match (runners.is_empty(), later) {
-                (false, None) => eprintln!("{function}: {}", runners.join(", ")),
-                (false, Some((issue, _))) => eprintln!("{function}: {}; no longer issue {issue}", runners.join(", ")),
-                (true, Some((issue, _))) => eprintln!("{function}: issue {issue}"),
-                (true, None) => open.push(function.to_owned()),
+            eprintln!("{function}: {}", runners.join(", "));
+            if runners.is_empty() {
+                open.push(function.to_owned());
             }
         }
     }
-    assert_eq!(open, Vec::<String>::new(), "golden functions that no test runs and no later issue brings");
+    assert_eq!(open, Vec::<String>::new(), "golden functions that no test runs");
 }
 
 /// Folders of the handed cases and examples, and the files that lie beside them.
@@ -144,24 +96,20 @@ fn handed(shared: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_handed_case_and_example_is_read_or_belongs_to_a_later_issue() {
+fn every_handed_case_and_example_is_read() {
     let Some(shared) = shared() else { return };
     let tests = tests();
     let is_below = |path: &str, row: &str| path == row || path.starts_with(&format!("{row}/"));
     let mut open = Vec::new();
     for path in handed(&shared) {
-        let covered = COVERED.iter().find(|(row, _)| is_below(&path, row));
-        let later = LATER.iter().find(|(row, _)| is_below(&path, row));
-        if let Some((_, words)) = covered {
-            let readers = tests.iter().filter(|(_, text)| words.iter().any(|word| text.contains(word)));
-            let readers: Vec<&str> = readers.map(|(path, _)| path.as_str()).collect();
-            assert!(!readers.is_empty(), "{path}: no test says {words:?} any more");
-            eprintln!("{path}: {}", readers.join(", "));
-        } else if let Some((_, issue)) = later {
-            eprintln!("{path}: issue {issue}");
-        } else {
+        let Some((_, words)) = COVERED.iter().find(|(row, _)| is_below(&path, row)) else {
             open.push(path);
-        }
+            continue;
+        };
+        let readers = tests.iter().filter(|(_, text)| words.iter().any(|word| text.contains(word)));
+        let readers: Vec<&str> = readers.map(|(path, _)| path.as_str()).collect();
+        assert!(!readers.is_empty(), "{path}: no test says {words:?} any more");
+        eprintln!("{path}: {}", readers.join(", "));
     }
-    assert_eq!(open, Vec::<String>::new(), "handed, read by no test, and of no later issue");
+    assert_eq!(open, Vec::<String>::new(), "handed, and read by no test");
 }

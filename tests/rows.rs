@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Duration, Utc};
 use pool_review::evidence::rates::wilson;
-use pool_review::rollup::{self, RollupRow};
+use pool_review::rollup::{self, RollupRow, merge, read_csv, write_csv};
 use pool_review::sources::{scorecards, speeds};
 use pool_review::vocabulary::{
-    Digest, Effort, HomeId, Outcome, Place, PoolId, ProviderId, ScorecardRow, SourceNote, SourceState, SpeedRow,
+    Digest, Effort, HomeId, Outcome, Place, PoolId, ProviderId, ScorecardRow, SourceNote, SourceState, SpeedRow, Usd,
+    UsdSquared,
 };
 use proptest::prelude::{Strategy, any, prop, proptest};
 use serde_json::Value;
@@ -175,7 +176,7 @@ fn rollup_row_agrees(found: &RollupRow, wanted: &Value) {
     let amounts = [
         ("sum_ln_duration", sums.sum_ln_duration),
         ("sum_ln_duration_sq", sums.sum_ln_duration_sq),
-        ("cost_usd", sums.cost_usd),
+        ("cost_usd", sums.cost.to_f64()),
     ];
     for (key, amount) in amounts.into_iter().filter(|(key, _)| !wanted[*key].is_null()) {
         let wanted = wanted[key].as_f64().or_else(|| wanted[key].as_str()?.parse().ok()).unwrap();
@@ -652,11 +653,24 @@ proptest! {
             });
             assert_eq!(counts, additive(row));
             let near = |of: fn(&RollupRow) -> f64| (parts.iter().map(|part| of(part)).sum::<f64>() - of(row)).abs() < 1e-6;
-            assert!(near(|row| row.sums.sum_ln_duration) && near(|row| row.sums.cost_usd));
+            assert!(near(|row| row.sums.sum_ln_duration));
+            let (mut cost, mut squares) = (Usd::default(), UsdSquared::default());
+            for part in &parts {
+                cost.add(part.sums.cost);
+                squares.add(part.usage.cost_squares);
+            }
+            assert_eq!((cost, squares), (row.sums.cost, row.usage.cost_squares), "dollars add exactly");
             assert_eq!(parts.iter().map(|part| part.first_at).min(), Some(row.first_at));
             assert_eq!(parts.iter().map(|part| part.last_at).max(), Some(row.last_at));
         }
         assert_eq!(whole.iter().map(|row| row.sums.attempts).sum::<u64>(), rows.len() as u64, "no row is lost");
+        // Floats that were written and read again add in any order to the same bytes.
+        let written = |rows: &[RollupRow]| write_csv(&merge(rows.to_vec()), now());
+        let (read, broken) = read_csv(written(&daily(left)).as_bytes()).unwrap();
+        let mut parts = [read, daily(right), daily(left)].concat();
+        let forwards = written(&parts);
+        parts.reverse();
+        assert_eq!((written(&parts), broken), (forwards, Vec::new()));
     }
 
     #[test]
@@ -694,7 +708,7 @@ fn a_rollup_is_worked_by_hand() {
     assert_eq!((table[0].first_at, table[0].last_at), (rows[0].finished_at, rows[5].finished_at));
     // ln 100 + ln 50 = 4.605170 + 3.912023 = 8.517193; squares 21.207592 + 15.303924 = 36.511516. A duration of 0 has no logarithm.
     assert!((sums.sum_ln_duration - 8.517_193).abs() < 1e-6 && (sums.sum_ln_duration_sq - 36.511_516).abs() < 1e-5);
-    assert!((sums.cost_usd - 0.75).abs() < 1e-12, "0.5 + 0 + 0.25; the immature 9 waits");
+    assert!((sums.cost.to_f64() - 0.75).abs() < 1e-12, "0.5 + 0 + 0.25; the immature 9 waits");
     assert_eq!((table[0].usage.input_tokens, table[0].usage.output_tokens), (6, 12), "of every attempt");
     assert!(daily(&[]).is_empty());
 }

@@ -71,6 +71,7 @@ fn in_schema(source: SourceId) -> (&'static str, &'static str, &'static str) {
         SourceId::ProviderCatalogue => ("catalogues", "market", "snapshot of a provider's own list"),
         SourceId::Catalogues => ("catalogues", "market", "snapshot"),
         SourceId::Sessions => ("sessions", "own", "rows used"),
+        SourceId::SessionStores => ("sessions", "own", "calls used"),
         SourceId::Speeds => ("speeds", "own", "measurements used"),
         SourceId::Quotas => ("quotas", "quota", "point reading"),
     }

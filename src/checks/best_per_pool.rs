@@ -3,9 +3,10 @@
 
 mod picks;
 mod sessions;
+mod trials;
 mod windows;
 
-use super::{Judgement, lacking, number, plain};
+use super::{Judgement, calls, lacking, number, plain};
 use crate::evidence::pairs::alone;
 use crate::evidence::statistics::drift::DRIFT_Z;
 use crate::evidence::windows::Standing;
@@ -99,6 +100,7 @@ fn numbers(evidence: &PoolEvidence, lead: &MemberEvidence) -> Vec<Number> {
     for member in std::iter::once(lead).chain(others) {
         numbers.push(success(member));
         numbers.extend(estimates(evidence, member));
+        numbers.extend(calls::numbers(evidence, member));
         numbers.extend(window_numbers(member));
         numbers.push(number("standing q", &member.target, &member.q, Unit::Points));
         numbers.push(number("bill", &member.target, &member.bill, Unit::UsdPerMtok));
@@ -121,6 +123,7 @@ fn success(member: &MemberEvidence) -> Number {
         unit: Unit::Share,
         interval: share.as_ref().map(|share| (share.lo, share.hi)),
         n: Some(rate.scored()),
+        basis: None,
         remark: format!("{} infra, {} unknown, {} immature left out", rate.infra, rate.unknown, rate.immature),
     }
 }

@@ -2,6 +2,7 @@
 
 mod aligned;
 mod best_per_pool;
+mod calls;
 mod estimates;
 mod intents;
 mod latest_model;
@@ -173,6 +174,12 @@ fn lacking(evidence: &PoolEvidence, sources: &[SourceId]) -> Vec<(Verdict, Strin
     sources.iter().filter_map(open).collect()
 }
 
+/// What a part leaves open because a source that is configured is missing, failed or stale: it may hold what would misalign
+/// the pool. Of one that is not configured nothing is asked.
+fn broken(evidence: &PoolEvidence, source: SourceId) -> Option<(Verdict, String)> {
+    lacking(evidence, &[source]).into_iter().find(|(verdict, _)| *verdict == Verdict::Blocked)
+}
+
 /// A number of a subject, known or not.
 fn number(what: &str, of: &str, value: &Known<f64>, unit: Unit) -> Number {
     Number {
@@ -182,13 +189,15 @@ fn number(what: &str, of: &str, value: &Known<f64>, unit: Unit) -> Number {
         unit,
         interval: None,
         n: value.provenance().map(|provenance| provenance.n),
+        basis: None,
         remark: value.reason().unwrap_or_default().to_owned(),
     }
 }
 
 /// A plain number of the whole pool.
 fn plain(what: &str, value: Option<f64>, unit: Unit) -> Number {
-    Number { what: what.to_owned(), of: String::new(), value, unit, interval: None, n: None, remark: String::new() }
+    let (of, remark) = (String::new(), String::new());
+    Number { what: what.to_owned(), of, value, unit, interval: None, n: None, basis: None, remark }
 }
 
 /// A count as a number.

@@ -1,6 +1,7 @@
 //! Members that should leave on own evidence (methods §11): dominated by another, idle and dominated on the market, or too
 //! often out of reach. End dates are the business of latest-model itself.
 
+use super::calls::{is_told_by_attempts, reach};
 use super::estimates::{Estimate, claim_rows, effect, look_rules, pair_bars, ppm_term, rows_said, take_look, term};
 use super::intents::leaves_two_homes;
 use super::{Judgement, intents};
@@ -10,7 +11,7 @@ use crate::evidence::statistics::claim::{ClaimInput, claim};
 use crate::evidence::statistics::pair::{Money, money};
 use crate::evidence::{MemberEvidence, PoolEvidence, Readiness};
 use crate::settings::Settings;
-use crate::verdict::{Claim, Finding, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
+use crate::verdict::{Basis, Claim, Finding, Limit, LimitOp, Measured, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, LookKey, SourceId};
 
 /// Judges every member whose line this pool holds.
@@ -35,7 +36,32 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings, judgement: &mu
             };
             judgement.findings.extend(found);
         }
+        judgement.findings.extend(calls_lost(evidence, member));
     }
+}
+
+/// A member whose task attempts are judged, and whose calls are often lost: something tries again until the task is done. A
+/// note, because the attempts decide.
+fn calls_lost(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
+    let (share, params) = (member.calls.availability()?, RetireParams::default());
+    let facts = RetireFacts { attempts: share.n, available: share.hits, ..RetireFacts::default() };
+    if !is_told_by_attempts(member) || retire_flags(&facts, &params).is_empty() {
+        return None;
+    }
+    let mut found = Finding { verdict: None, ..finding(evidence, "calls_lost", member, Verdict::Watch) };
+    found.sources.extend([SourceId::Sessions, SourceId::SessionStores]);
+    found.measured =
+        Some(Measured { what: "availability of calls", value: share.value, unit: Unit::Share, n: Some(share.n) });
+    found.basis = Some(Basis::Calls);
+    found.why = Sentence::new().name(&member.target).own(format!(
+        " answered {} of {} calls ({:.0} % to {:.0} %), seen by {}; its task attempts are judged, not its calls",
+        share.hits,
+        share.n,
+        share.lo * 100.0,
+        share.hi * 100.0,
+        member.calls.reach.said()
+    ));
+    Some(found)
 }
 
 /// What is known of a member that may have to leave. A backup of an ordered pool is worse than its lead by design.
@@ -46,7 +72,7 @@ fn facts(
     p_dominated: Option<f64>,
     is_market_dominated: bool,
 ) -> RetireFacts {
-    let raw = member.own.raw;
+    let reached = reach(member).map_or((0, 0), |reach| (reach.share.n, reach.share.hits));
     let tasks = evidence.assigned.get(&member.model_effort).copied().unwrap_or(0);
     let share =
         (evidence.is_weighted && evidence.recent_tasks > 0).then(|| tasks as f64 / evidence.recent_tasks as f64);
@@ -55,8 +81,8 @@ fn facts(
         p_dominated,
         is_market_dominated: is_market_dominated && evidence.is_weighted,
         share_14d: share,
-        attempts: raw.attempts(),
-        available: raw.attempts() - raw.infra,
+        attempts: reached.0,
+        available: reached.1,
     }
 }
 
@@ -236,15 +262,20 @@ fn idle_dominated(
 
 /// Too often out of reach.
 fn unavailable(evidence: &PoolEvidence, member: &MemberEvidence) -> Option<Finding> {
-    let share = member.own.raw.availability()?;
+    let reach = reach(member)?;
+    let share = &reach.share;
     let mut found = finding(evidence, "unavailable", member, Verdict::Misaligned);
-    found.sources.push(SourceId::Sessions);
-    found.measured = Some(Measured { what: "availability", value: share.value, unit: Unit::Share, n: Some(share.n) });
+    found.sources.push(reach.source());
+    let what = if reach.basis.is_some() { "availability of calls" } else { "availability" };
+    found.measured = Some(Measured { what, value: share.value, unit: Unit::Share, n: Some(share.n) });
+    found.basis = reach.basis;
     found.limit = Some(Limit { op: LimitOp::AtLeast, value: RetireParams::default().available, setting: "built in" });
+    let seen = if reach.basis.is_some() { format!(", seen by {}", reach.seen_by) } else { String::new() };
     found.why = Sentence::new().name(&member.target).own(format!(
-        " answered {} of {} attempts ({:.0} % to {:.0} %); {} were lost to the infrastructure",
+        " answered {} of {} {} ({:.0} % to {:.0} %){seen}; {} were lost to the infrastructure",
         share.hits,
         share.n,
+        reach.unit(),
         share.lo * 100.0,
         share.hi * 100.0,
         share.n - share.hits

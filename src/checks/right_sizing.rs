@@ -10,11 +10,11 @@ mod work;
 
 use std::collections::BTreeMap;
 
-use super::{Judgement, lacking, number, plain};
+use super::{Judgement, broken, calls, lacking, number, plain};
 use crate::evidence::speed::{MemberSpeed, SpreadLimits};
 use crate::evidence::{MemberEvidence, PoolEvidence, Readiness};
 use crate::settings::Settings;
-use crate::verdict::{Finding, Limit, LimitOp, Measured, Number, Sentence, Unit, Verdict};
+use crate::verdict::{Basis, Finding, Limit, LimitOp, Measured, Number, Sentence, Unit, Verdict};
 use crate::vocabulary::{CheckId, SourceId};
 
 /// Judges one pool.
@@ -81,6 +81,7 @@ fn speeds(evidence: &PoolEvidence, settings: &Settings, judgement: &mut Judgemen
             let reason = format!("speed_unmeasured:{}_of_{all}_members_below_n_{rows:.0}", all - timed);
             let is_missing = open.is_empty();
             judgement.open.extend(open);
+            judgement.open.extend(broken(evidence, SourceId::SessionStores));
             judgement.open.extend(is_missing.then_some((Verdict::InsufficientEvidence, reason)));
         }
         spread::judge(evidence, settings, judgement);
@@ -208,11 +209,14 @@ fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
         Unit::Ratio,
     )];
     for member in &evidence.members {
+        let seen: Vec<&str> = member.speed.iter().flat_map(|speed| &speed.seen_by).map(String::as_str).collect();
         match member.speed.as_ref().and_then(|speed| speed.all.output_tps) {
             Some(speed) => numbers.push(Number {
                 of: member.target.clone(),
                 interval: speed.interval_90,
                 n: Some(speed.n),
+                basis: (!seen.is_empty()).then_some(Basis::Calls),
+                remark: if seen.is_empty() { String::new() } else { format!("seen by {}", seen.join(", ")) },
                 ..plain("measured output speed", Some(speed.value), Unit::TokensPerSecond)
             }),
             None => numbers.push(Number {
@@ -228,6 +232,7 @@ fn numbers(evidence: &PoolEvidence) -> Vec<Number> {
             Unit::Seconds,
         ));
     }
+    numbers.extend(calls::shares(evidence));
     numbers
 }
 

@@ -7,7 +7,7 @@ mod members;
 
 use std::collections::BTreeSet;
 
-use super::{Judgement, count, intents, lacking, plain};
+use super::{Judgement, broken, count, intents, lacking, plain};
 use crate::evidence::{PoolEvidence, Readiness};
 use crate::ring::{DropReason, ResolvedRing, RingError};
 use crate::settings::Settings;
@@ -41,8 +41,8 @@ pub(super) fn judge(evidence: &PoolEvidence, settings: &Settings) -> Judgement {
     }
 }
 
-/// What cannot be judged: members that a catalogue would have to show, rules that need a fact nobody states, and consumers that
-/// could stand in a file which could not be read.
+/// What cannot be judged: members that a catalogue would have to show, whether the lead answers where only a router's log would
+/// tell and cannot be read, rules that need a fact nobody states, and consumers that could stand in a file which could not be read.
 fn open(evidence: &PoolEvidence) -> Vec<(Verdict, String)> {
     let mut open = Vec::new();
     if runs_in_opencode(evidence) && !is_invalid(evidence) {
@@ -54,6 +54,11 @@ fn open(evidence: &PoolEvidence) -> Vec<(Verdict, String)> {
                     .map(|name| (Verdict::InsufficientEvidence, format!("no_catalogue:{name}"))),
             );
         }
+    }
+    let is_told = evidence.facts.lead_attempts.is_some_and(|found| found.is_enough());
+    if evidence.facts.has_router_log && !is_told {
+        // A log that ends early still tells of the hours it holds.
+        open.extend(broken(evidence, SourceId::SessionStores).filter(|(_, reason)| reason.starts_with("failed:")));
     }
     let unjudged = evidence.ring.iter().flat_map(ResolvedRing::unjudged);
     open.extend(unjudged.map(|(member, rule)| {

@@ -204,7 +204,8 @@ impl Attribution {
     }
 
     /// The measured speeds of the members of a pool, by key. A row that names a pool speaks of that pool only, one that names
-    /// a home of that home only, one without an effort of the only member of its model.
+    /// a home of that home only, one without an effort of the only member of its model. What somebody wrote down is asked for
+    /// members of which no store timed a call (reference sessions §7.7).
     pub fn speeds(&self, pool: &PoolId, members: &[SpeedMember<'_>]) -> BTreeMap<String, MemberSpeed> {
         let mut readings = Vec::new();
         for (model, row) in &self.speeds {
@@ -219,6 +220,9 @@ impl Attribution {
             };
             readings.extend(members.iter().filter(fits).map(|member| reading(&member.key, row)));
         }
+        let timed: BTreeSet<String> =
+            readings.iter().filter(|row| row.seen_by.is_some()).map(|row| row.member.clone()).collect();
+        readings.retain(|row| row.seen_by.is_some() || !timed.contains(&row.member));
         by_member(&readings)
     }
 
@@ -254,6 +258,7 @@ fn reading(member: &str, row: &SpeedRow) -> SpeedReading {
         output_tps_90: row.output_tps_90,
         first_answer_s: row.first_answer_s,
         task_s: row.task_s,
+        seen_by: row.of_calls.as_ref().map(|source| source.as_str().to_owned()),
     }
 }
 

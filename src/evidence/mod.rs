@@ -1,5 +1,6 @@
 //! Joins: typed tables and one immutable view per pool, every value with its provenance. No files, no clock, no settings.
 
+mod around;
 pub mod assemble;
 pub mod attribution;
 pub mod book;
@@ -8,6 +9,7 @@ pub mod cells;
 pub mod fit;
 pub mod front;
 pub mod measure;
+mod members;
 pub mod offers;
 mod outside;
 pub mod own;
@@ -20,11 +22,13 @@ pub mod speed;
 pub mod standing;
 pub mod statistics;
 mod unbilled;
+pub mod usage;
 pub mod weights;
 pub mod windows;
 
+pub use around::{CandidateEvidence, MarketView, Unbilled};
 pub use outside::Surroundings;
 pub use pool::{
-    CandidateEvidence, ClassConsumer, ConfigFacts, Ending, MarketView, MemberEvidence, MemberMarket, PoolEvidence,
-    Readiness, Requirements, Shadow, Successor, TierNumbers, Unbilled,
+    ClassConsumer, ConfigFacts, Ending, LeadAttempts, MemberEvidence, MemberMarket, PoolEvidence, Readiness,
+    Requirements, Shadow, Successor, TierNumbers,
 };

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
+use super::around::MarketView;
 use super::book::{EndDate, PriceChange};
 use super::cells::OwnEvidence;
 use super::fit;
-use super::front::Pareto;
 use super::rates::RawRate;
 use super::seats::SeatCost;
 use super::speed::MemberSpeed;
@@ -16,6 +16,7 @@ use super::statistics::calibration::Correction;
 use super::statistics::cost::Worth;
 use super::statistics::mix::ClassMix;
 use super::statistics::severity::Severities;
+use super::usage::MemberCalls;
 use super::windows::{MemberWindows, WindowRules};
 use crate::ring::{Hold, ResolvedRing, RingError, RingMember, Rule};
 use crate::vocabulary::{Known, LookKey, LookMemory, Place, PoolId, Prices, RouteDef, SourceId, Tier};
@@ -159,6 +160,8 @@ pub struct MemberEvidence {
     pub own: OwnEvidence,
     /// Measured speed in this pool.
     pub speed: Option<MemberSpeed>,
+    /// What session stores saw of its calls.
+    pub calls: MemberCalls,
     /// Its windows.
     pub windows: MemberWindows,
 }
@@ -179,56 +182,6 @@ impl MemberEvidence {
             imputed: self.imputed.len(),
         }
     }
-}
-
-/// A model outside the pool.
-#[derive(Debug, Clone)]
-pub struct CandidateEvidence {
-    /// As the fit sees it; its id is `model@effort`.
-    pub fit: fit::Candidate,
-    /// Role-mix index in points.
-    pub index: Option<f64>,
-    /// Names of imputed indices.
-    pub imputed: Vec<String>,
-    /// The target by which a held home offers it, if one does.
-    pub target: Option<String>,
-    /// That home.
-    pub home: Option<String>,
-    /// Whether its age counts from our first sight because nobody states a release date.
-    pub age_by_first_sight: bool,
-    /// Why policy excludes it, if it does.
-    pub excluded_by: Option<String>,
-}
-
-/// What the market shows around the pool.
-#[derive(Debug, Clone, Default)]
-pub struct MarketView {
-    /// Candidates, by id.
-    pub candidates: Vec<CandidateEvidence>,
-    /// Models outside the pool that an accepted snapshot lists.
-    pub seen: usize,
-    /// Names of models outside the pool that a held home offers and nobody rates, sorted.
-    pub unrated: Vec<String>,
-    /// Those of them for which `OpenRouter` repeats an index of unknown version, with it.
-    pub unversioned: Vec<(String, f64)>,
-    /// The index version of every q and index.
-    pub index_version: Option<String>,
-    /// Front and picks over members and rated candidates.
-    pub pareto: Option<Pareto>,
-    /// Front and picks over the members alone: the catalogue's pick of a lead.
-    pub members_pareto: Option<Pareto>,
-    /// Models that could be called here and lack nothing but a bill.
-    pub unbilled: Unbilled,
-}
-
-/// Rated models that a held home offers and whose bill is unknown, in the standing they would have with one. What is unknown
-/// proves nothing against them: while one of them could fit, nothing says that the pool lacks no model.
-#[derive(Debug, Clone, Default)]
-pub struct Unbilled {
-    /// The models, each at the least bill it may have, and why its bill is unknown.
-    pub candidates: Vec<(CandidateEvidence, String)>,
-    /// `model@effort` of a member → its q in the set that holds these models too.
-    pub members_q: BTreeMap<String, f64>,
 }
 
 /// Another definition of the same pool, in another layer.
@@ -253,6 +206,27 @@ pub struct ClassConsumer {
     pub pointer: String,
 }
 
+/// Attempts of a pool in the last two days.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeadAttempts {
+    /// All of them.
+    pub attempts: u64,
+    /// Those that the lead answered.
+    pub answered: u64,
+    /// Whether they are calls that the router logged; else attempts at tasks.
+    pub are_calls: bool,
+}
+
+impl LeadAttempts {
+    /// Attempts from which on a silent lead says something.
+    pub const ENOUGH: u64 = 20;
+
+    /// Whether there are enough of them to tell.
+    pub fn is_enough(&self) -> bool {
+        self.attempts >= Self::ENOUGH
+    }
+}
+
 /// What is known of a pool's definition beside its ring.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConfigFacts {
@@ -264,8 +238,10 @@ pub struct ConfigFacts {
     pub shadows: Vec<Shadow>,
     /// Overrides and notes in force for its members, with the member's target.
     pub holds: Vec<(String, Hold)>,
-    /// Attempts of the pool's tasks in the last two days, and how many of them the lead answered; `None` without session rows.
-    pub lead_attempts: Option<(u64, u64)>,
+    /// Attempts of the pool in the last two days, and how many of them the lead answered; `None` where nothing tells.
+    pub lead_attempts: Option<LeadAttempts>,
+    /// Whether a store is named that would hold the router's log.
+    pub has_router_log: bool,
     /// Files that name pools and could not be read: who uses what is then not known.
     pub unread: Vec<String>,
     /// When a review first saw that nothing names the pool.

@@ -44,7 +44,7 @@ pub struct Share {
 impl Share {
     /// The share of some rows; `None` of none.
     #[expect(clippy::cast_precision_loss, reason = "row counts stay far below 2^53")]
-    fn of(hits: u64, n: u64) -> Option<Self> {
+    pub fn of(hits: u64, n: u64) -> Option<Self> {
         let (hits_f, n_f) = (hits as f64, n as f64);
         wilson(hits_f, n_f).map(|(lo, hi)| Self { hits, n, value: hits_f / n_f, lo, hi })
     }

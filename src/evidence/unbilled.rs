@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::assemble::{PoolInput, World, candidate_evidence, in_order, model_effort, rated_set};
+use super::around::{Unbilled, candidate_evidence};
+use super::assemble::{PoolInput, World, in_order, model_effort, rated_set};
 use super::outside::{Outside, WayIn};
-use super::pool::Unbilled;
+
 use super::standing::standings;
 use crate::ring::RingMember;
 

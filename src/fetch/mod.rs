@@ -1,12 +1,15 @@
 //! Brings each configured body of market and catalogues, and the rollup of a database, into the data folder. The only room beside issue filing that opens a
 //! socket; it writes the bodies of the settings and their sidecars, nothing else. A source that fails leaves its last good body.
 
+mod address;
 mod http;
 mod keep;
 mod pages;
 mod plan;
 mod proxy;
 mod spend;
+mod statement;
+mod tls;
 
 use std::path::Path;
 use std::time::Duration;
@@ -148,7 +151,7 @@ impl Run<'_> {
     ) -> Result<Outcome, String> {
         let (_, connection) = key.expect("a job of spend logs needs its key");
         let spend = &self.settings.addresses.spend_logs;
-        let spend::Summed { rows, notes } = spend::sum_up(&connection, spend, now)?;
+        let spend::Summed { rows, notes } = spend::sum_up(&connection, spend, self.workspace, now)?;
         let had_rows = kept.and_then(|kept| kept.sidecar.rows).is_some_and(|rows| rows > 0);
         if rows.is_empty() && had_rows && !self.accept_fewer {
             let days = spend.days;

@@ -51,6 +51,8 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
                     Column::Text(_) => return None,
                     Column::Count(field) => json!(*field(&mut row)),
                     Column::Amount(field) => json!(*field(&mut row)),
+                    Column::Usd(field) => json!(field(&mut row).to_f64()),
+                    Column::UsdSquared(field) => json!(field(&mut row).to_f64()),
                     #[expect(clippy::cast_precision_loss, reason = "milliseconds fit an f64 exactly")]
                     Column::Seconds(field) => json!(*field(&mut row) as f64 / 1000.0),
                 },
@@ -153,7 +155,7 @@ fn figure_cells(line: &Line) -> Vec<String> {
     let figure =
         |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
     let interval = figure("effective_tps_lo").zip(figure("effective_tps_hi"));
-    let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost_usd);
+    let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost.to_f64());
     vec![
         line.row.sums.attempts.to_string(),
         usage.responses.to_string(),

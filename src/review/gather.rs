@@ -15,7 +15,8 @@ use crate::sources::pools::read_config;
 use crate::sources::{quotas, scorecards, speeds};
 use crate::vocabulary::{
     CatalogueOffer, Digest, FleetConfig, HomeId, Layer, LayerState, ListedEnd, MarketModel, ModelId, PriceRow,
-    ProviderId, QuotaHome, RetirementRow, ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
+    ProviderId, QuotaHome, RetirementRow, RoutedCalls, ScorecardRow, SourceId, SourceNote, SourceState, SpeedRow,
+    UsageRow,
 };
 
 /// The canonical config, read and validated before anything is written.
@@ -62,6 +63,10 @@ pub struct Gathered {
     pub cards: Vec<ScorecardRow>,
     /// Measured speeds; empty unless they may be used.
     pub speeds: Vec<SpeedRow>,
+    /// Model calls of session stores; empty unless they may be used.
+    pub usage: Vec<UsageRow>,
+    /// Calls that the router logged; `None` where no store holds its log.
+    pub routed: Option<Vec<RoutedCalls>>,
     /// Newest reading of every home.
     pub quotas: BTreeMap<HomeId, QuotaHome>,
     /// Names.
@@ -155,6 +160,8 @@ pub fn gather(
         market_events: side.events,
         cards,
         speeds,
+        usage: Vec::new(),
+        routed: None,
         quotas: homes.into_iter().map(|home| (home.home.clone(), home)).collect(),
         identity: side.identity,
         blacklisted,

@@ -24,7 +24,7 @@ const MOST_SLOTS: usize = 40;
 
 /// One pool as resolved; without one of that id the ids there are, sorted.
 pub fn pool(gathered: &Gathered, settings: &Settings, clock: Clock, id: &str) -> Result<PoolView, Vec<String>> {
-    let catalogue = super::catalogue(gathered);
+    let catalogue = super::rules::catalogue(gathered);
     let planned = pools::plan(gathered, settings, catalogue.as_ref(), clock.now.timestamp_millis());
     let found = planned.iter().find(|pool| pool.route.id.as_str() == id);
     let ids = || planned.iter().map(|pool| pool.route.id.to_string()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -203,14 +203,14 @@ fn skipped(rotation: &Rotation, names: &[String], down: usize) -> (String, Vec<(
 
 /// What was found: config files in layer order, how fresh each source is, what could not be matched.
 pub fn doctor(gathered: &Gathered, settings: &Settings, clock: Clock) -> DoctorView {
-    let book = Book::build(&gathered.identity, &super::statements(gathered, clock.now));
+    let book = Book::build(&gathered.identity, &super::rules::statements(gathered, clock.now));
     let limits = row_limits(settings);
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
     DoctorView {
         now: clock.now,
         layers: gathered.config.layers.iter().map(|layer| layer_view(layer, &gathered.config)).collect(),
         sources: gathered.notes.clone(),
-        unmatched: super::unmatched(&book, &attribution),
+        unmatched: super::unmatched(&book, &attribution, &crate::evidence::usage::Usage::default()),
     }
 }
 

@@ -19,6 +19,7 @@ mod pools;
 mod proposals;
 mod remarks;
 mod results;
+mod rules;
 pub mod sessions;
 mod spans;
 mod speeds;
@@ -32,17 +33,13 @@ use chrono::{DateTime, Utc};
 
 use crate::change::identity;
 use crate::checks::{Bound, Look, PoolJudgement, judge_pool};
-use crate::evidence::assemble::{HomeFacts, World, assemble};
-use crate::evidence::attribution::{Attribution, RowLimits};
-use crate::evidence::book::{Book, ListPrice, Statements};
+use crate::evidence::assemble::{World, assemble};
+use crate::evidence::attribution::Attribution;
+use crate::evidence::book::Book;
 use crate::evidence::cells::EstimateRules;
 use crate::evidence::measure::Meter;
-use crate::evidence::own::RowClock;
 use crate::evidence::statistics::calibration::Correction;
-use crate::evidence::statistics::duration::DurationRules;
-use crate::evidence::statistics::prior::PriorRules;
-use crate::evidence::statistics::weight::RowWeights;
-use crate::evidence::windows::WindowRules;
+use crate::evidence::usage::Usage;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
     Asks, DigestNow, Dues, Fate, MarketEvent, MarketMemory, MeasuredNow, Past, ProposalFact, ProposalFiles, SeenNow,
@@ -51,13 +48,14 @@ use crate::history::{
 use crate::ring::Catalogue;
 use crate::settings::Settings;
 use crate::verdict::{Calibration, Counts, PoolReport, Proposal, Report, Subject, Verdict};
-use crate::vocabulary::{Digest, ModelId, PoolId, Prices, ProviderId, SourceId, SourceState};
+use crate::vocabulary::{Digest, PoolId, SourceId, SourceState};
 pub use definitions::Definitions;
 use gather::{Gathered, readiness};
 use links::Links;
 use looks::PoolLooks;
 pub use memory::Memory;
 use pools::Planned;
+use rules::{agreed_prices, as_of, catalogue, estimate_rules, homes, row_limits, statements, usage_days, window_rules};
 use triggers::{LeadNow, Triggered, triggered};
 use verify::{Loop, Verified};
 
@@ -109,6 +107,8 @@ struct Scene<'a> {
     book: &'a Book,
     /// Our own evidence.
     attribution: &'a Attribution,
+    /// Model calls of session stores.
+    usage: &'a Usage,
     /// How rows become estimates.
     rules: EstimateRules,
     /// Pool → digest of its definition.
@@ -138,6 +138,7 @@ pub fn review(
     let planned = pools::plan(gathered, settings, catalogue.as_ref(), clock.now.timestamp_millis());
     let book = Book::build(&gathered.identity, &statements(gathered, clock.now));
     let attribution = Attribution::build(&gathered.identity, &gathered.cards, &gathered.speeds, limits, clock.now);
+    let usage = Usage::build(&gathered.identity, &gathered.usage, usage_days(settings, clock.now));
     let (memory, rules) = (Memory::new(past, clock.now), estimate_rules(settings, clock.now));
     let subtrees = subtrees(&planned);
     let scene = Scene {
@@ -149,6 +150,7 @@ pub fn review(
         planned: &planned,
         book: &book,
         attribution: &attribution,
+        usage: &usage,
         rules,
         subtrees: &subtrees,
     };
@@ -189,6 +191,7 @@ impl Scene<'_> {
             market: (self.gathered.index_version.clone(), as_of(self.gathered, SourceId::Market)),
             catalogue: self.catalogue,
             attribution: self.attribution,
+            usage: self.usage,
             quotas: &self.gathered.quotas,
             homes: &homes,
             readiness: &readiness,
@@ -275,7 +278,7 @@ impl Scene<'_> {
     ) -> Reviewed {
         let mut report = report(self.gathered, settings, self.clock, reports, &settlement);
         report.calibration = calibration;
-        report.unmatched = unmatched(self.book, self.attribution);
+        report.unmatched = unmatched(self.book, self.attribution, self.usage);
         report.remarks = remarks::remarks(settings, self.planned);
         report.remarks.extend(self.gathered.market_events.iter().map(MarketEvent::sentence));
         report.remarks.extend(remarks::price_remarks(self.book));
@@ -301,98 +304,10 @@ fn say_who_sleeps(reports: &mut [PoolReport], settlement: &Settlement) {
     }
 }
 
-/// What the market sources state.
-fn statements(gathered: &Gathered, now: DateTime<Utc>) -> Statements<'_> {
-    Statements {
-        market: &gathered.market,
-        offers: &gathered.offers,
-        own_lists: &gathered.own_lists,
-        retirements: &gathered.retirements,
-        prices: &gathered.prices,
-        listed_ends: &gathered.listed_ends,
-        earlier_prices: Some(&gathered.memory.prices),
-        at: Some(now),
-    }
-}
-
-/// The catalogue, if it may be used.
-fn catalogue(gathered: &Gathered) -> Option<Catalogue> {
-    let is_usable = gathered.notes.iter().any(|note| note.source == SourceId::Catalogues && note.is_usable());
-    is_usable.then(|| Catalogue::of_offers(&gathered.offers))
-}
-
-/// The as-of time of a source.
-fn as_of(gathered: &Gathered, source: SourceId) -> Option<DateTime<Utc>> {
-    gathered.notes.iter().find(|note| note.source == source)?.as_of
-}
-
-/// Which rows count.
-fn row_limits(settings: &Settings) -> RowLimits {
-    RowLimits { max_age_days: settings.thresholds.rows.max_age_days }
-}
-
-/// The list price of a model that the sources agree on.
-fn agreed_prices(book: &Book, model: &str) -> Option<Prices> {
-    match book.price(&ModelId::new(model))? {
-        ListPrice::Agreed(prices, _) => Some(*prices),
-        ListPrice::Disputed(_) => None,
-    }
-}
-
-/// How rows become estimates.
-fn estimate_rules(settings: &Settings, now: DateTime<Utc>) -> EstimateRules {
-    let (rows, prior, speed) = (&settings.thresholds.rows, &settings.thresholds.prior, &settings.thresholds.speed);
-    let weights = RowWeights {
-        half_life_days: rows.half_life_days,
-        max_age_days: rows.max_age_days,
-        cluster_correlation: rows.cluster_correlation,
-        epoch_factor: rows.epoch_factor,
-    };
-    EstimateRules {
-        clock: RowClock::new(now, rows.mature_hours, weights),
-        min_class_share: settings.thresholds.mix.min_class_share,
-        prior: PriorRules {
-            tau: prior.tau,
-            slope_per_10_points: prior.slope_per_10_points,
-            kappa_min: prior.kappa_min,
-            kappa_max: prior.kappa_max,
-            external_rows: prior.external_rows,
-            ..PriorRules::default()
-        },
-        duration: DurationRules { sd0: speed.sd0, rows0: speed.rows0, max_censored: speed.max_censored },
-    }
-}
-
 /// Pool → digest of its definition.
 fn subtrees(planned: &[Planned]) -> BTreeMap<String, String> {
     let pools = planned.iter().filter(|pool| !pool.is_single);
     pools.map(|pool| (pool.route.id.to_string(), Digest::of_json(&pool.route.raw).to_string())).collect()
-}
-
-/// The rules of the windows.
-fn window_rules(settings: &Settings) -> WindowRules {
-    let windows = &settings.thresholds.windows;
-    WindowRules {
-        gap: windows.gap,
-        gap_high: windows.gap_high,
-        cash_usd: windows.cash_usd,
-        flag_literal_picture: windows.flag_literal_picture,
-        ..WindowRules::default()
-    }
-}
-
-/// Provider → home.
-fn homes(settings: &Settings) -> BTreeMap<ProviderId, HomeFacts> {
-    let facts = |(id, home): (&crate::vocabulary::HomeId, &crate::settings::Home)| {
-        let facts = HomeFacts {
-            home: id.clone(),
-            is_flat: home.is_plan(),
-            cash_usd_per_lead_hour: home.cash_usd_per_lead_hour,
-            term: home.term,
-        };
-        home.providers.iter().map(|provider| (provider.clone(), facts.clone())).collect::<Vec<_>>()
-    };
-    settings.homes.iter().flat_map(facts).collect()
 }
 
 /// One judged pool.
@@ -479,8 +394,8 @@ fn report(
 }
 
 /// Names that could not be matched: source, name, suggestion.
-fn unmatched(book: &Book, attribution: &Attribution) -> Vec<(String, String, Option<String>)> {
+fn unmatched(book: &Book, attribution: &Attribution, usage: &Usage) -> Vec<(String, String, Option<String>)> {
     let market = book.unmatched().iter().map(|(source, id, near)| (source.to_string(), id.clone(), near.clone()));
-    let own = attribution.unmatched().iter().map(|id| ("sessions".to_owned(), id.clone(), None));
-    market.chain(own).collect()
+    let own: BTreeSet<&String> = attribution.unmatched().iter().chain(usage.unmatched()).collect();
+    market.chain(own.into_iter().map(|id| ("sessions".to_owned(), id.clone(), None))).collect()
 }

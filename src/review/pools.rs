@@ -11,13 +11,16 @@ use super::gather::Gathered;
 use super::links::Links;
 use crate::change::METHODS;
 use crate::evidence::assemble::PoolInput;
-use crate::evidence::{ClassConsumer, ConfigFacts, Requirements, TierNumbers};
+use crate::evidence::{ClassConsumer, ConfigFacts, LeadAttempts, Requirements, TierNumbers};
 use crate::ring::{Catalogue, Hold, PoolPolicy, ResolvedRing, RingError, RingInput, holds};
 use crate::settings::{PoolRule, Settings};
 use crate::vocabulary::{
-    Consumer, ConsumerTarget, Digest, FleetConfig, Layer, LayerState, ModelId, PoolFormat, PoolId, RouteDef,
-    RouteTarget, ScorecardRow, Selection, SourceId, SourceState, TargetKind, TargetRef, Tier,
+    Consumer, ConsumerTarget, Digest, Effort, FleetConfig, Layer, LayerState, ModelId, PoolFormat, PoolId, ProviderId,
+    RouteDef, RouteTarget, RoutedCalls, ScorecardRow, Selection, SourceId, SourceState, TargetKind, TargetRef, Tier,
 };
+
+/// Hours in which a lead must answer something.
+const LEAD_HOURS: i64 = 48;
 
 /// A pool before its evidence is assembled.
 pub(super) struct Planned {
@@ -196,6 +199,7 @@ fn facts(planned: &Planned, links: &Links<'_>, gathered: &Gathered, memory: &Mem
         shadows: links.shadows(&planned.route),
         holds: planned.holds.iter().map(|hold| (members[hold.member].target.to_string(), hold.clone())).collect(),
         lead_attempts: planned.ring.as_ref().ok().and_then(|ring| lead_attempts(ring, links, gathered, memory)),
+        has_router_log: gathered.routed.is_some(),
         unread: unread.into_iter().chain(failed_categories(gathered)).collect(),
         unused_since: memory.unused_since(&planned.route.id),
     }
@@ -222,22 +226,52 @@ fn failed_categories(gathered: &Gathered) -> Option<String> {
     })
 }
 
-/// Attempts of a pool in the last two days, and how many of them its lead answered. A row without a recorded effort counts for
-/// every member of its model, so that no lead is called silent for want of a record.
-fn lead_attempts(ring: &ResolvedRing, links: &Links<'_>, gathered: &Gathered, memory: &Memory) -> Option<(u64, u64)> {
+/// Attempts of a pool in the last two days, and how many of them its lead answered: at tasks where there are enough, else the
+/// calls that the router logged. A row without a recorded effort counts for every member of its model, so that no lead is called
+/// silent for want of a record.
+fn lead_attempts(ring: &ResolvedRing, links: &Links<'_>, gathered: &Gathered, memory: &Memory) -> Option<LeadAttempts> {
+    let at_tasks = task_attempts(ring, links, gathered, memory);
+    if at_tasks.is_some_and(|found| found.is_enough()) {
+        return at_tasks;
+    }
+    routed_calls(ring, gathered, memory).or(at_tasks)
+}
+
+/// Whether a row is of the lead of a ring.
+fn is_of_lead(
+    ring: &ResolvedRing,
+    gathered: &Gathered,
+    (provider, model, effort): (&ProviderId, &str, Option<&Effort>),
+) -> bool {
+    let lead = &ring.lead().key;
+    gathered.identity.offer(provider, model).model() == Some(&lead.model)
+        && effort.is_none_or(|effort| *effort == lead.effort)
+}
+
+/// Attempts at tasks, from scorecards.
+fn task_attempts(ring: &ResolvedRing, links: &Links<'_>, gathered: &Gathered, memory: &Memory) -> Option<LeadAttempts> {
     if gathered.cards.is_empty() {
         return None;
     }
-    let lead = &ring.lead().key;
-    let is_recent = |row: &&&ScorecardRow| (0..=48).contains(&memory.hours_since(row.finished_at));
-    let is_lead = |row: &ScorecardRow| {
-        gathered.identity.offer(&row.provider, &row.model).model() == Some(&lead.model)
-            && row.effort.as_ref().is_none_or(|effort| *effort == lead.effort)
-    };
+    let is_recent = |row: &&&ScorecardRow| (0..=LEAD_HOURS).contains(&memory.hours_since(row.finished_at));
+    let is_lead = |row: &ScorecardRow| is_of_lead(ring, gathered, (&row.provider, &row.model, row.effort.as_ref()));
     let rows = links.rows.get(ring.pool()).map_or(&[][..], Vec::as_slice);
     let recent: Vec<&ScorecardRow> = rows.iter().filter(is_recent).copied().collect();
-    let answered = recent.iter().filter(|row| is_lead(row)).count();
-    Some((recent.len() as u64, answered as u64))
+    let answered = recent.iter().filter(|row| is_lead(row)).count() as u64;
+    Some(LeadAttempts { attempts: recent.len() as u64, answered, are_calls: false })
+}
+
+/// Calls that the router logged. Calls of one day come as one row: those that lie whole inside the two days are attempts, and
+/// those that reach into them may be answers.
+fn routed_calls(ring: &ResolvedRing, gathered: &Gathered, memory: &Memory) -> Option<LeadAttempts> {
+    let is_recent = |at| (0..=LEAD_HOURS).contains(&memory.hours_since(at));
+    let of_pool = || gathered.routed.iter().flatten().filter(|calls| calls.pool == *ring.pool());
+    let attempts = of_pool().filter(|calls| is_recent(calls.span.0) && is_recent(calls.span.1));
+    let attempts: u64 = attempts.map(|calls| calls.calls).sum();
+    let is_lead =
+        |calls: &&RoutedCalls| is_of_lead(ring, gathered, (&calls.provider, &calls.model, calls.effort.as_ref()));
+    let answered = of_pool().filter(|calls| is_recent(calls.span.1)).filter(is_lead).map(|calls| calls.answered).sum();
+    (attempts > 0).then_some(LeadAttempts { attempts, answered, are_calls: true })
 }
 
 /// The digest of a source of this run.

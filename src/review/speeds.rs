@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 
-use super::sessions::UNRECORDED;
+use super::sessions::{UNRECORDED, seen_at};
+use crate::identity::Identity;
 use crate::rollup::{MIN_TIMED, Part, Rate, RollupKey, first_token_s};
 use crate::settings::Settings;
-use crate::vocabulary::{CallSums, Effort, HomeId, Place, PoolId, ProviderId, SpeedRow, StoreKind};
+use crate::vocabulary::{CallSource, CallSums, Effort, HomeId, ModelId, Place, PoolId, ProviderId, Quantity, SpeedRow};
 
 /// What is summed up of one pool, member and class.
 #[derive(Default)]
@@ -19,10 +20,17 @@ struct Measured {
     summed: [u64; 3],
     /// The last call.
     last: Option<DateTime<Utc>>,
+    /// Whether the router logged any.
+    is_routed: bool,
 }
 
 /// Measured speeds, and how many of them stand on sums alone.
-pub(super) fn speeds(parts: &[Part<'_>], settings: &Settings, now: DateTime<Utc>) -> (Vec<SpeedRow>, usize) {
+pub(super) fn speeds(
+    parts: &[Part<'_>],
+    identity: &Identity,
+    settings: &Settings,
+    now: DateTime<Utc>,
+) -> (Vec<SpeedRow>, usize) {
     #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
     let oldest = Duration::try_days(settings.thresholds.rows.max_age_days as i64).map(|span| (now - span).date_naive());
     let is_timed = |part: &&Part<'_>| {
@@ -30,7 +38,7 @@ pub(super) fn speeds(parts: &[Part<'_>], settings: &Settings, now: DateTime<Utc>
         key.mode == "standard" && part.row.usage.n_speed > 0 && oldest.is_none_or(|oldest| key.day >= oldest)
     };
     let timed: Vec<&Part<'_>> = parts.iter().filter(is_timed).collect();
-    let first = Precedence::of(&timed);
+    let first = Precedence::of(&timed, identity);
     let mut members: BTreeMap<[&str; 7], Measured> = BTreeMap::new();
     for part in timed.into_iter().filter(|part| first.takes(part)) {
         let (key, usage) = (&part.row.key, &part.row.usage);
@@ -42,7 +50,8 @@ pub(super) fn speeds(parts: &[Part<'_>], settings: &Settings, now: DateTime<Utc>
         for (sum, one) in measured.summed.iter_mut().zip([usage.speed_output_tokens, usage.busy_ms, usage.n_speed]) {
             *sum = sum.saturating_add(one);
         }
-        measured.last = measured.last.max(Some(part.row.last_at));
+        measured.is_routed |= part.is_routed;
+        measured.last = measured.last.max(Some(seen_at(&part.row, now)));
     }
     let rows: Vec<(SpeedRow, bool)> =
         members.into_iter().filter_map(|(member, measured)| speed(member, &measured)).collect();
@@ -50,62 +59,71 @@ pub(super) fn speeds(parts: &[Part<'_>], settings: &Settings, now: DateTime<Utc>
     (rows.into_iter().map(|(row, _)| row).collect(), summed)
 }
 
+/// What a provider's model text means; the text itself where it cannot be matched. Stores spell one model in many ways.
+pub(super) fn meaning(identity: &Identity, provider: &str, model: &str) -> ModelId {
+    let offer = identity.offer(&ProviderId::new(provider), model);
+    offer.model().cloned().unwrap_or_else(|| ModelId::new(model))
+}
+
 /// Which source speaks for a member on a day: the first of reference sessions §7.7 that timed it there.
 struct Precedence<'a> {
+    /// Provider and model as written → what they mean.
+    models: BTreeMap<[&'a str; 2], ModelId>,
     /// Day, provider, model and effort → the first client.
-    clients: BTreeMap<(NaiveDate, [&'a str; 3]), u8>,
+    clients: BTreeMap<(NaiveDate, Member<'a>), u8>,
     /// Day, provider and model → the first source of all: a gateway may not record the effort.
-    all: BTreeMap<(NaiveDate, [&'a str; 2]), u8>,
+    all: BTreeMap<(NaiveDate, &'a str, ModelId), u8>,
     /// Source, provider, model and effort of calls known one by one.
-    known: BTreeSet<[&'a str; 4]>,
+    known: BTreeSet<(&'a str, Member<'a>)>,
 }
+
+/// Provider, model and effort.
+type Member<'a> = (&'a str, ModelId, &'a str);
 
 impl<'a> Precedence<'a> {
     /// What some parts say.
-    fn of(parts: &[&'a Part<'a>]) -> Self {
-        let mut first = Self { clients: BTreeMap::new(), all: BTreeMap::new(), known: BTreeSet::new() };
+    fn of(parts: &[&'a Part<'a>], identity: &Identity) -> Self {
+        let (models, clients, all, known) = Default::default();
+        let mut first = Self { models, clients, all, known };
         for part in parts {
             let (key, own) = (&part.row.key, rank(&part.row.key.source));
-            let rank = first.clients.entry((key.day, member(key))).or_insert(own);
+            let name = [key.provider.as_str(), key.model.as_str()];
+            first.models.entry(name).or_insert_with(|| meaning(identity, &key.provider, &key.model));
+            let member = first.member(key);
+            let rank = first.all.entry((key.day, member.0, member.1.clone())).or_insert(own);
             *rank = own.min(*rank);
-            let rank = first.all.entry((key.day, [&key.provider, &key.model])).or_insert(own);
+            let rank = first.clients.entry((key.day, member.clone())).or_insert(own);
             *rank = own.min(*rank);
             if part.calls.is_some() {
-                first.known.insert([&key.source, &key.provider, &key.model, &key.effort]);
+                first.known.insert((&key.source, member));
             }
         }
         first
     }
 
+    /// The member a key is about.
+    fn member<'b>(&self, key: &'b RollupKey) -> Member<'b> {
+        let model = &self.models[&[key.provider.as_str(), key.model.as_str()]];
+        (&key.provider, model.clone(), &key.effort)
+    }
+
     /// Whether a part is heard.
     fn takes(&self, part: &Part<'_>) -> bool {
         let (key, own) = (&part.row.key, rank(&part.row.key.source));
-        let first = if own < GATEWAY {
-            self.clients.get(&(key.day, member(key)))
+        let member = self.member(key);
+        let first = if own < CallSource::Litellm.rank(Quantity::Speed) {
+            self.clients.get(&(key.day, member.clone()))
         } else {
-            self.all.get(&(key.day, [&key.provider, &key.model]))
+            self.all.get(&(key.day, member.0, member.1.clone()))
         };
-        let is_known = self.known.contains(&[key.source.as_str(), &key.provider, &key.model, &key.effort]);
+        let is_known = self.known.contains(&(key.source.as_str(), member));
         first == Some(&own) && (part.calls.is_some() || !is_known)
     }
 }
 
-/// Provider, model and effort.
-fn member(key: &RollupKey) -> [&str; 3] {
-    [&key.provider, &key.model, &key.effort]
-}
-
-/// Place of a gateway among the sources of speed; clients stand before it.
-const GATEWAY: u8 = 2;
-
-/// Place of a source among the sources of speed. What another engine measured goes last.
+/// Place of a source among the sources of speed; clients stand before gateways.
 fn rank(source: &str) -> u8 {
-    match StoreKind::ALL.into_iter().find(|kind| kind.as_str() == source) {
-        Some(StoreKind::Opencode) => 0,
-        Some(StoreKind::ClaudeCode | StoreKind::Codex) => 1,
-        Some(StoreKind::Litellm) => GATEWAY,
-        None => GATEWAY + 1,
-    }
+    CallSource::named(source).rank(Quantity::Speed)
 }
 
 /// One measured speed, if it stands on enough responses, and whether it stands on sums alone: then it has no interval.
@@ -132,6 +150,7 @@ fn speed(member: [&str; 7], measured: &Measured) -> Option<(SpeedRow, bool)> {
         output_tps_90: rate.and_then(|rate| rate.tps_90),
         first_answer_s: first_token_s(&measured.calls),
         task_s: None,
+        of_calls: Some(if measured.is_routed { CallSource::RouteAttempt } else { CallSource::named(source) }),
         place: Place::new(format!("{source} {kind}"), 1),
     };
     Some((row, rate.is_none()))

@@ -6,7 +6,7 @@ use chrono::{DateTime, Datelike as _, Utc};
 
 use super::frame::{self, Attempt, Group};
 use super::table::{RollupKey, RollupRow, Usage};
-use crate::vocabulary::{Effort, ScorecardRow, SitterEvent, SitterRow};
+use crate::vocabulary::{Effort, ScorecardRow, SitterEvent, SitterRow, Usd};
 
 /// The rollup table of scorecards, sorted by its key. Attempts that ended after `mature_until` are immature.
 pub fn daily(rows: &[ScorecardRow], mature_until: DateTime<Utc>) -> Vec<RollupRow> {
@@ -24,13 +24,14 @@ pub fn daily(rows: &[ScorecardRow], mature_until: DateTime<Utc>) -> Vec<RollupRo
             RollupRow { key, first_at, last_at, sums, usage: Usage::default() }
         })
         .collect();
-    // By cost, so that the order of rows changes no bit of the sum of squares.
-    let mut by_cost: Vec<&ScorecardRow> = rows.iter().collect();
-    by_cost.sort_by(|a, b| a.cost_usd.unwrap_or_default().total_cmp(&b.cost_usd.unwrap_or_default()));
-    for row in by_cost {
+    for row in rows {
         let key = key_of(row);
         let at = table.binary_search_by(|known| order(&known.key).cmp(&order(&key)));
-        let usage = &mut table[at.expect("every row is in a group")].usage;
+        let RollupRow { sums, usage, .. } = &mut table[at.expect("every row is in a group")];
+        if let Some(cost) = row.cost_usd.filter(|_| row.finished_at <= mature_until).map(Usd::of) {
+            sums.cost.add(cost);
+            usage.cost_squares.add(cost.squared());
+        }
         for (sum, count) in [
             &mut usage.input_tokens,
             &mut usage.cache_read_tokens,
@@ -42,7 +43,6 @@ pub fn daily(rows: &[ScorecardRow], mature_until: DateTime<Utc>) -> Vec<RollupRo
         {
             *sum = sum.saturating_add(count.unwrap_or(0));
         }
-        usage.sum_cost_sq += row.cost_usd.map_or(0.0, |cost| cost * cost);
     }
     table
 }
@@ -156,7 +156,7 @@ fn attempt<'a>(row: &'a ScorecardRow, day: &'a str, mature_until: DateTime<Utc>)
         at: row.finished_at.timestamp_micros(),
         outcome: (row.finished_at <= mature_until).then_some(row.outcome),
         duration_s: row.duration_s,
-        cost_usd: row.cost_usd,
+        is_priced: row.cost_usd.is_some(),
     }
 }
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::table::{RollupKey, RollupRow, merge};
-use crate::vocabulary::{CallRow, Prices, as_number, used};
+use crate::vocabulary::{CallRow, Prices, Usd, UsdSquared, as_number, used};
 
 /// What short and long cache writes cost, as multiples of the input price (reference sessions §7.4).
 const WRITE_1H: f64 = 2.0;
@@ -61,20 +61,21 @@ fn row(call: &Priced<'_>, undated: DateTime<Utc>) -> RollupRow {
     usage.n_speed = sums.timed.len() as u64;
     usage.retries = sums.retries;
     usage.quota_hits = sums.quota_hits;
-    (row.sums.cost_usd, row.usage.sum_cost_sq, row.sums.n_cost) = cost(call);
+    (row.sums.cost, row.usage.cost_squares, row.sums.n_cost) = cost(call);
     row
 }
 
 /// Cost, sum of its squares, and how many responses have one: as billed where anything is billed, else by price.
 #[expect(clippy::cast_precision_loss, reason = "token counts fit an f64 exactly")]
-fn cost(call: &Priced<'_>) -> (f64, f64, u64) {
+fn cost(call: &Priced<'_>) -> (Usd, UsdSquared, u64) {
     let CallRow { key, sums } = call.row;
     if sums.n_cost > 0 || sums.responses == 0 {
-        return (sums.cost_usd, sums.sum_cost_sq, sums.n_cost);
+        return (sums.cost, sums.cost_squares, sums.n_cost);
     }
-    let Some(prices) = call.prices.filter(is_price) else { return (0.0, 0.0, 0) };
+    let unknown = (Usd::default(), UsdSquared::default(), 0);
+    let Some(prices) = call.prices.filter(is_price) else { return unknown };
     if key.kinds & used::WRITE_UNKNOWN != 0 {
-        return (0.0, 0.0, 0);
+        return unknown;
     }
     let write = |share: f64| as_number(prices.input).map(|input| input * share);
     let short = sums.cache_write_tokens - sums.cache_write_1h_tokens - sums.cache_write_unknown_tokens;
@@ -89,7 +90,7 @@ fn cost(call: &Priced<'_>) -> (f64, f64, u64) {
         .iter()
         .filter(|(tokens, _)| *tokens > 0)
         .try_fold(0.0, |sum, (tokens, price)| price.map(|price| sum + *tokens as f64 * price / MILLION));
-    cost.map_or((0.0, 0.0, 0), |cost| (cost, cost * cost / sums.responses as f64, sums.responses))
+    cost.map_or(unknown, |cost| (Usd::of(cost), UsdSquared::of(cost * cost / sums.responses as f64), sums.responses))
 }
 
 /// Whether any rate is above 0: a row of zeros is no price.

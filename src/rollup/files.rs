@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, Utc};
 
 use super::parquet::read_parquet;
 use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupKey, RollupRow};
+use crate::vocabulary::{Usd, UsdSquared};
 
 /// The cells of one row by column.
 pub(super) type Cells = BTreeMap<String, String>;
@@ -25,6 +26,8 @@ pub fn write_csv(rows: &[RollupRow], as_of: DateTime<Utc>) -> String {
                 Column::Count(field) => field(&mut row).to_string(),
                 Column::Amount(field) => field(&mut row).to_string(),
                 Column::Seconds(field) => seconds(*field(&mut row)).to_string(),
+                Column::Usd(field) => field(&mut row).to_f64().to_string(),
+                Column::UsdSquared(field) => field(&mut row).to_f64().to_string(),
             });
         }
         cells.extend([row.first_at, row.last_at, as_of].map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true)));
@@ -89,13 +92,11 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
         return Err(format!("format_version {version:?} is not {FORMAT_VERSION}"));
     }
     let day = text("day").ok_or("day is empty")?;
-    let day: NaiveDate = day.parse().map_err(|_| format!("day {day:?} is not a date"))?;
-    let midnight = day.and_time(chrono::NaiveTime::MIN).and_utc();
+    let day = date(day).ok_or_else(|| format!("day {day:?} is not a date"))?;
+    let midnight = day.and_time(NaiveTime::MIN).and_utc();
     let time = |name: &str| match text(name) {
         None => Ok(midnight),
-        Some(cell) => DateTime::parse_from_rfc3339(cell)
-            .map(|time| time.to_utc())
-            .map_err(|_| format!("{name} {cell:?} is not a time")),
+        Some(cell) => time(cell).ok_or_else(|| format!("{name} {cell:?} is not a time")),
     };
     let key = RollupKey { day, ..RollupKey::default() };
     let mut row = RollupRow { last_at: time("last_at")?, ..RollupRow::empty(key, time("first_at")?) };
@@ -106,6 +107,8 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
             Column::Count(field) => *field(&mut row) = count(name, cell)?,
             Column::Amount(field) => *field(&mut row) = amount(name, cell)?,
             Column::Seconds(field) => *field(&mut row) = milliseconds(amount(name, cell)?),
+            Column::Usd(field) => *field(&mut row) = Usd::of(amount(name, cell)?),
+            Column::UsdSquared(field) => *field(&mut row) = UsdSquared::of(amount(name, cell)?),
         }
     }
     for (field, default) in [
@@ -118,6 +121,18 @@ pub(super) fn parse(cells: &Cells) -> Result<RollupRow, String> {
         }
     }
     Ok(row)
+}
+
+/// A day, also as the midnight at which it begins: engines without a type for days write that.
+fn date(cell: &str) -> Option<NaiveDate> {
+    let day = time(cell).filter(|at| at.time() == NaiveTime::MIN).map(|at| at.date_naive());
+    cell.parse().ok().or(day)
+}
+
+/// An instant; without a zone it is UTC, as every day of the table is.
+fn time(cell: &str) -> Option<DateTime<Utc>> {
+    let zoned = DateTime::parse_from_rfc3339(cell).map(|time| time.to_utc()).ok();
+    zoned.or_else(|| cell.replacen(' ', "T", 1).parse::<NaiveDateTime>().ok().map(|at| at.and_utc()))
 }
 
 /// Seconds as milliseconds.

@@ -3,7 +3,7 @@
 use polars::prelude::{Column, DataFrame, PolarsResult, SortMultipleOptions};
 
 use super::Sums;
-use crate::vocabulary::Outcome;
+use crate::vocabulary::{Outcome, Usd};
 
 /// One attempt under a key of `K` parts.
 pub(super) struct Attempt<'a, const K: usize> {
@@ -19,8 +19,8 @@ pub(super) struct Attempt<'a, const K: usize> {
     pub(super) outcome: Option<Outcome>,
     /// Wall time in seconds.
     pub(super) duration_s: Option<f64>,
-    /// Cost in USD.
-    pub(super) cost_usd: Option<f64>,
+    /// Whether its cost is known.
+    pub(super) is_priced: bool,
 }
 
 /// The attempts under one key.
@@ -31,14 +31,14 @@ pub(super) struct Group<const K: usize> {
     pub(super) first: i64,
     /// Largest time.
     pub(super) last: i64,
-    /// Counts and sums.
+    /// Counts and sums, without cost.
     pub(super) sums: Sums,
 }
 
 /// Columns that are 0 or 1 in a row and summed in a group.
 const COUNTS: [&str; 8] = ["attempts", "successes", "failures", "infra", "unknown", "immature", "n_duration", "n_cost"];
 /// Numbers that are summed in a group.
-const AMOUNTS: [&str; 3] = ["ln_duration", "ln_duration_sq", "cost"];
+const AMOUNTS: [&str; 2] = ["ln_duration", "ln_duration_sq"];
 /// Columns whose distinct values are counted in a group. A null counts as one and is taken off again.
 const DISTINCT: [&str; 3] = ["task", "scored_task", "scored_day"];
 /// The column of times.
@@ -55,11 +55,6 @@ impl<const K: usize> Attempt<'_, K> {
         self.duration_s.filter(|seconds| self.is_scored() && *seconds > 0.0).map(f64::ln)
     }
 
-    /// Its cost, if it counts.
-    fn cost(&self) -> Option<f64> {
-        self.cost_usd.filter(|_| self.outcome.is_some())
-    }
-
     /// Its entries in [`COUNTS`].
     fn counts(&self) -> [i64; COUNTS.len()] {
         let is = |outcome| self.outcome == Some(outcome);
@@ -71,7 +66,7 @@ impl<const K: usize> Attempt<'_, K> {
             is(Outcome::Unknown),
             self.outcome.is_none(),
             self.ln_duration().is_some(),
-            self.cost().is_some(),
+            self.is_priced && self.outcome.is_some(),
         ]
         .map(i64::from)
     }
@@ -102,8 +97,7 @@ fn frame<const K: usize>(names: [&str; K], attempts: &[Attempt<'_, K>]) -> Polar
     }
     let ln: Vec<_> = attempts.iter().map(Attempt::ln_duration).collect();
     let squares: Vec<_> = ln.iter().map(|ln| ln.map(|ln| ln * ln)).collect();
-    let costs: Vec<_> = attempts.iter().map(Attempt::cost).collect();
-    for (name, amounts) in AMOUNTS.into_iter().zip([ln, squares, costs]) {
+    for (name, amounts) in AMOUNTS.into_iter().zip([ln, squares]) {
         columns.push(Column::new(name.into(), amounts));
     }
     let [task, scored_task, scored_day] = DISTINCT;
@@ -114,8 +108,8 @@ fn frame<const K: usize>(names: [&str; K], attempts: &[Attempt<'_, K>]) -> Polar
     let days = attempts.iter().map(|a| scored(a).then_some(a.day)).collect::<Vec<_>>();
     columns.push(Column::new(scored_day.into(), days));
     columns.push(Column::new(AT.into(), attempts.iter().map(|a| a.at).collect::<Vec<_>>()));
-    let [ln, _, cost] = AMOUNTS;
-    DataFrame::new(attempts.len(), columns)?.sort([ln, cost], SortMultipleOptions::default())
+    let [ln, _] = AMOUNTS;
+    DataFrame::new(attempts.len(), columns)?.sort([ln], SortMultipleOptions::default())
 }
 
 /// One group per distinct key, in no useful order.
@@ -164,7 +158,7 @@ fn sums_of(sums: &DataFrame, distinct: &DataFrame, row: usize) -> PolarsResult<S
         sum_ln_duration: amount("ln_duration")?,
         sum_ln_duration_sq: amount("ln_duration_sq")?,
         n_duration: count("n_duration")?,
-        cost_usd: amount("cost")?,
+        cost: Usd::default(),
         n_cost: count("n_cost")?,
     })
 }

@@ -19,6 +19,7 @@ pub use self::parquet::{read_parquet, write_parquet};
 pub use self::speed::{MIN_TIMED, Rate, first_token_s};
 pub use self::table::{COLUMNS, Column, FORMAT_VERSION, RollupKey, RollupRow, Usage, merge};
 pub use self::view::{Dimension, Line, Part, View, view};
+use crate::vocabulary::Usd;
 
 /// Counts and sums over some attempts. Everything but `immature` and `tasks` is over mature attempts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -47,8 +48,8 @@ pub struct Sums {
     pub sum_ln_duration_sq: f64,
     /// How many those are.
     pub n_duration: u64,
-    /// Cost of the attempts whose cost is known, USD.
-    pub cost_usd: f64,
+    /// Cost of the attempts whose cost is known.
+    pub cost: Usd,
     /// How many those are.
     pub n_cost: u64,
 }

@@ -1,15 +1,12 @@
 //! The rollup table as Parquet. Columns as in CSV; counts are 64-bit integers, amounts doubles, the rest text.
 
-use std::io::Cursor;
-
 use chrono::{DateTime, SecondsFormat, Utc};
-use polars::prelude::{Column as PolarsColumn, DataFrame, DataType, PolarsResult};
-use polars_io::SerReader as _;
-use polars_io::parquet::read::ParquetReader;
+use polars::prelude::{Column as PolarsColumn, DataFrame, PolarsResult};
 use polars_io::parquet::write::ParquetWriter;
 
-use super::files::{Cells, ReadRows, check_columns, parse, seconds};
+use super::files::{ReadRows, check_columns, parse, seconds};
 use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupRow};
+use crate::parquet::texts;
 
 /// The table as Parquet.
 pub fn write_parquet(rows: &[RollupRow], as_of: DateTime<Utc>) -> Vec<u8> {
@@ -38,6 +35,12 @@ fn frame(rows: &[RollupRow], as_of: DateTime<Utc>) -> PolarsResult<DataFrame> {
             Column::Amount(field) => {
                 PolarsColumn::new(name, rows.iter_mut().map(|row| *field(row)).collect::<Vec<_>>())
             }
+            Column::Usd(field) => {
+                PolarsColumn::new(name, rows.iter_mut().map(|row| field(row).to_f64()).collect::<Vec<_>>())
+            }
+            Column::UsdSquared(field) => {
+                PolarsColumn::new(name, rows.iter_mut().map(|row| field(row).to_f64()).collect::<Vec<_>>())
+            }
             Column::Seconds(field) => {
                 PolarsColumn::new(name, rows.iter_mut().map(|row| seconds(*field(row))).collect::<Vec<_>>())
             }
@@ -52,45 +55,17 @@ fn frame(rows: &[RollupRow], as_of: DateTime<Utc>) -> PolarsResult<DataFrame> {
 
 /// The rows of a Parquet table, by column name; broken rows come back with their number, counted from 1.
 pub fn read_parquet(bytes: &[u8]) -> Result<ReadRows, String> {
-    let frame = ParquetReader::new(Cursor::new(bytes)).finish().map_err(|_| "is no readable Parquet".to_owned())?;
-    let names: Vec<&str> = frame.get_column_names().into_iter().map(polars::prelude::PlSmallStr::as_str).collect();
-    check_columns(&names)?;
+    let table = texts(bytes)?;
+    check_columns(&table.names.iter().map(String::as_str).collect::<Vec<_>>())?;
     let wanted = ["day", "first_at", "last_at", "format_version"];
-    let mut table: Vec<Cells> = vec![Cells::new(); frame.height()];
-    for name in COLUMNS.iter().map(|(name, _)| *name).chain(wanted) {
-        let Ok(column) = frame.column(name) else { continue };
-        let fault = |_| format!("column {name} is of a type that is not read");
-        fill(&mut table, name, column).map_err(fault)?;
-    }
+    table.unread_of(COLUMNS.iter().map(|(name, _)| *name).chain(wanted))?;
     let (mut rows, mut broken) = (Vec::new(), Vec::new());
-    for (at, cells) in table.iter().enumerate() {
-        match parse(cells) {
+    for (at, row) in table.rows.into_iter().enumerate() {
+        let cells = table.names.iter().zip(row).filter_map(|(name, cell)| Some((name.clone(), cell?)));
+        match parse(&cells.collect()) {
             Ok(row) => rows.push(row),
             Err(fault) => broken.push((at + 1, fault)),
         }
     }
     Ok((rows, broken))
-}
-
-/// Puts the values of a column into the cells. Null is no cell.
-fn fill(table: &mut [Cells], name: &str, column: &PolarsColumn) -> PolarsResult<()> {
-    let mut put = |at: usize, value: String| table[at].insert(name.to_owned(), value);
-    match column.dtype() {
-        DataType::String => {
-            for (at, value) in column.str()?.iter().enumerate() {
-                value.and_then(|value| put(at, value.to_owned()));
-            }
-        }
-        DataType::Float64 | DataType::Float32 => {
-            for (at, value) in column.cast(&DataType::Float64)?.f64()?.iter().enumerate() {
-                value.and_then(|value| put(at, value.to_string()));
-            }
-        }
-        _ => {
-            for (at, value) in column.cast(&DataType::Int64)?.i64()?.iter().enumerate() {
-                value.and_then(|value| put(at, value.to_string()));
-            }
-        }
-    }
-    Ok(())
 }

@@ -21,9 +21,11 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The speed of some responses; `None` without any.
+    /// The speed of some responses, whatever their order; `None` without any.
     #[expect(clippy::cast_precision_loss, reason = "token counts and milliseconds fit an f64 exactly")]
     pub fn of(timed: &[Timed]) -> Option<Self> {
+        let mut timed = timed.to_vec();
+        timed.sort_unstable();
         let pairs: Vec<(f64, f64)> =
             timed.iter().map(|timed| (timed.output as f64, timed.ms as f64 / 1000.0)).collect();
         let (output, seconds) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));

@@ -1,10 +1,12 @@
 //! The rollup table: what every session reader ends in. Rows add.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
 use super::Sums;
+use crate::vocabulary::{Usd, UsdSquared};
 
 /// What a row is about. Rows of one key add.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +57,7 @@ pub struct Usage {
     /// How many those are.
     pub n_speed: u64,
     /// Sum of squared costs.
-    pub sum_cost_sq: f64,
+    pub cost_squares: UsdSquared,
     /// Attempts cut off at their time limit.
     pub n_censored: u64,
     /// Retries.
@@ -94,6 +96,10 @@ pub enum Column {
     Amount(fn(&mut RollupRow) -> &mut f64),
     /// Milliseconds, shown in seconds.
     Seconds(fn(&mut RollupRow) -> &mut u64),
+    /// Dollars.
+    Usd(fn(&mut RollupRow) -> &mut Usd),
+    /// Squared dollars.
+    UsdSquared(fn(&mut RollupRow) -> &mut UsdSquared),
 }
 
 /// Every column beside `day`, `first_at`, `last_at`, `as_of` and `format_version`, in the order of the table.
@@ -130,8 +136,8 @@ pub const COLUMNS: [(&str, Column); 39] = [
     ("speed_output_tokens", Column::Count(|row| &mut row.usage.speed_output_tokens)),
     ("busy_s", Column::Seconds(|row| &mut row.usage.busy_ms)),
     ("n_speed", Column::Count(|row| &mut row.usage.n_speed)),
-    ("cost_usd", Column::Amount(|row| &mut row.sums.cost_usd)),
-    ("sum_cost_sq", Column::Amount(|row| &mut row.usage.sum_cost_sq)),
+    ("cost_usd", Column::Usd(|row| &mut row.sums.cost)),
+    ("sum_cost_sq", Column::UsdSquared(|row| &mut row.usage.cost_squares)),
     ("n_cost", Column::Count(|row| &mut row.sums.n_cost)),
     ("retries", Column::Count(|row| &mut row.usage.retries)),
     ("stalls", Column::Count(|row| &mut row.usage.stalls)),
@@ -161,6 +167,8 @@ impl RollupRow {
                     *field(self) = sum;
                 }
                 Column::Amount(field) => *field(self) += *field(&mut other),
+                Column::Usd(field) => field(self).add(*field(&mut other)),
+                Column::UsdSquared(field) => field(self).add(*field(&mut other)),
             }
         }
     }
@@ -178,9 +186,12 @@ impl RollupRow {
     }
 }
 
-/// Rows with those of one key added, sorted by key.
+/// Rows with those of one key added, sorted by key. Counts and dollars add exactly; the sums of logarithms are floats and are added
+/// in the order of their values, so that the order of rows changes no bit of any column.
 pub fn merge(rows: impl IntoIterator<Item = RollupRow>) -> Vec<RollupRow> {
     let mut merged: BTreeMap<RollupKey, RollupRow> = BTreeMap::new();
+    let mut rows: Vec<RollupRow> = rows.into_iter().collect();
+    rows.sort_by(by_logarithms);
     for row in rows {
         match merged.get_mut(&row.key) {
             Some(sum) => sum.add(&row),
@@ -190,4 +201,11 @@ pub fn merge(rows: impl IntoIterator<Item = RollupRow>) -> Vec<RollupRow> {
         }
     }
     merged.into_values().collect()
+}
+
+/// The order in which rows are added: their floats, the sums of logarithms, are then added in the order of their values.
+pub(super) fn by_logarithms(a: &RollupRow, b: &RollupRow) -> Ordering {
+    let (a, b) = (&a.sums, &b.sums);
+    let first = a.sum_ln_duration.total_cmp(&b.sum_ln_duration);
+    first.then(a.sum_ln_duration_sq.total_cmp(&b.sum_ln_duration_sq))
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::NaiveDate;
 
 use super::speed::{Rate, middle};
-use super::table::{RollupKey, RollupRow};
+use super::table::{RollupKey, RollupRow, by_logarithms};
 use crate::vocabulary::CallSums;
 
 /// What a view can be by.
@@ -58,6 +58,8 @@ pub struct Part<'a> {
     pub row: RollupRow,
     /// The calls.
     pub calls: Option<&'a CallSums>,
+    /// Whether the router logged them.
+    pub is_routed: bool,
 }
 
 /// One line of a view.
@@ -100,7 +102,9 @@ pub fn view(parts: &[Part<'_>], by: &[Dimension], since: Option<NaiveDate>, unti
     let columns = columns.chain(["mode"]).collect();
     let is_meant = |day: NaiveDate| since.is_none_or(|since| day >= since) && until.is_none_or(|until| day <= until);
     let mut heaps: BTreeMap<Vec<String>, Heap> = BTreeMap::new();
-    for part in parts.iter().filter(|part| is_meant(part.row.key.day)) {
+    let mut parts: Vec<&Part<'_>> = parts.iter().filter(|part| is_meant(part.row.key.day)).collect();
+    parts.sort_by(|a, b| by_logarithms(&a.row, &b.row));
+    for part in parts {
         let key = &part.row.key;
         let mut values = vec![key.source.clone()];
         values.extend(dimensions.iter().flat_map(|by| by.values(key)));

@@ -13,13 +13,11 @@ use crate::identity::Identity;
 use crate::outputs;
 use crate::outputs::verbs::document;
 use crate::review::gather::{Gathered, canonical, gather};
-use crate::review::sessions::{
-    Ingredients, Progress, Stores, Table, holders, index_name, join, prices, read, read_stores, specs,
-};
+use crate::review::sessions::{Ingredients, Progress, Stores, Table, holders, join, prices, read, read_stores};
 use crate::rollup::{Dimension, RollupRow, merge, view, write_csv, write_parquet};
 use crate::settings::Settings;
-use crate::sources::sessions::StoreSpec;
-use crate::store::{Cache, Store};
+use crate::sources::sessions::{Draft, Kept, Shelf, StoreSpec};
+use crate::store::{Cache, CacheDraft, Store};
 use crate::vocabulary::{ScorecardRow, StoreKind};
 
 /// Where the cache is without an instruction file.
@@ -49,8 +47,9 @@ pub(super) fn add_to_review(
         return (Vec::new(), Vec::new());
     }
     let cache = Cache::at(workspace, &settings.cache);
-    let stores = read(workspace, settings, &gathered.cards, now, &|name: &str| cache.read(name), progress);
-    let mut warnings = write_index(&specs(workspace, settings), &stores, &cache);
+    let shelves = |name: &str| on_shelf(&cache, name, true);
+    let stores = read(workspace, settings, &gathered.cards, now, &shelves, progress);
+    let mut warnings = stores.index_faults();
     let (kept, faults) = outputs::sessions::kept(&workspace.join(&settings.reports));
     warnings.extend(faults);
     (join(gathered, &stores, settings, kept, now), warnings)
@@ -62,10 +61,10 @@ fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result
     let specs: Vec<StoreSpec> =
         args.stores.iter().map(|store| spec(cli, store)).collect::<Result<_>>().map_err(Failure::Unusable)?;
     let cache = Cache::at(&cli.workspace, CACHE.as_ref());
-    let index = |name: &str| cache.read(name).filter(|_| !args.no_cache);
-    let scans = read_stores(&specs, &BTreeSet::new(), &index, around.progress);
+    let shelves = |name: &str| on_shelf(&cache, name, !args.no_cache);
+    let scans = read_stores(&specs, &BTreeSet::new(), &shelves, around.progress);
     let stores = Stores { scans, ..Stores::default() };
-    let mut warnings = keep_index(&specs, &stores, &cache, args);
+    let mut warnings = stores.index_faults();
     let identity = Identity::new(None, &[]).0;
     let cards: [ScorecardRow; 0] = [];
     let table = Ingredients {
@@ -91,9 +90,9 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
     let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
     let gathered = gather(&cli.workspace, &settings, config, &crate::history::MarketMemory::default(), now);
     let cache = Cache::at(&cli.workspace, &settings.cache);
-    let index = |name: &str| cache.read(name).filter(|_| !args.no_cache);
-    let stores = read(&cli.workspace, &settings, &gathered.cards, now, &index, around.progress);
-    let mut warnings = keep_index(&specs(&cli.workspace, &settings), &stores, &cache, args);
+    let shelves = |name: &str| on_shelf(&cache, name, !args.no_cache);
+    let stores = read(&cli.workspace, &settings, &gathered.cards, now, &shelves, around.progress);
+    let mut warnings = stores.index_faults();
     let (kept, faults_of_kept) = outputs::sessions::kept(&cli.workspace.join(&settings.reports));
     warnings.extend(faults_of_kept);
     let table = Ingredients {
@@ -122,16 +121,33 @@ fn spec(cli: &Cli, flag: &str) -> Result<StoreSpec> {
     Ok(StoreSpec { display: path.to_owned(), ..StoreSpec::new(kind, cli.workspace.join(path)) })
 }
 
-/// Keeps what the next run need not read again. A cache that cannot be written is a warning.
-fn keep_index(specs: &[StoreSpec], stores: &Stores, cache: &Cache, args: &SessionsArgs) -> Vec<String> {
-    if args.no_cache { Vec::new() } else { write_index(specs, stores, cache) }
+/// The file of the cache that holds an index.
+struct CacheShelf<'a> {
+    /// The cache.
+    cache: &'a Cache,
+    /// The name of the file.
+    name: String,
 }
 
-/// Writes the indexes that changed.
-fn write_index(specs: &[StoreSpec], stores: &Stores, cache: &Cache) -> Vec<String> {
-    let changed = specs.iter().zip(&stores.scans).filter_map(|(spec, (_, scan))| Some((spec, scan.index.as_ref()?)));
-    let written = changed.map(|(spec, index)| cache.replace(&index_name(spec), index));
-    written.filter_map(|result| result.err().map(|error| format!("{error:#}"))).collect()
+/// The shelf of an index, if the cache may be used.
+fn on_shelf<'a>(cache: &'a Cache, name: &str, is_used: bool) -> Option<Box<dyn Shelf + 'a>> {
+    is_used.then(|| Box::new(CacheShelf { cache, name: name.to_owned() }) as _)
+}
+
+impl Shelf for CacheShelf<'_> {
+    fn kept(&self) -> Option<Box<dyn Kept + '_>> {
+        Some(Box::new(self.cache.open(&self.name)?))
+    }
+
+    fn begin(&self) -> std::result::Result<Box<dyn Draft + '_>, String> {
+        self.cache.draft(&self.name).map(|draft| Box::new(draft) as _).map_err(|error| format!("{error:#}"))
+    }
+}
+
+impl Draft for CacheDraft {
+    fn keep(self: Box<Self>) -> std::result::Result<(), String> {
+        CacheDraft::keep(*self).map_err(|error| format!("{error:#}"))
+    }
 }
 
 /// Stores of which something could not be read.

@@ -55,6 +55,7 @@ fn row(cells: &Cells, now: DateTime<Utc>) -> Result<SpeedRow, String> {
         output_tps_90: interval(cells, output_tps)?,
         first_answer_s: cells.number("ttft_s")?,
         task_s: cells.above_zero("task_s")?,
+        of_calls: None,
         place: cells.place.clone(),
     };
     if row.output_tps.or(row.first_answer_s).or(row.task_s).is_none() {

@@ -9,7 +9,7 @@ mod look;
 mod write;
 
 pub use blocks::{Look, look_at, read_blocks};
-pub use cache::Cache;
+pub use cache::{Cache, CacheDraft};
 pub use lock::lock_owner;
 pub use look::{files_in, log_files, look, look_into};
 pub use write::{Step, Steps, append_aside, create_new, replace_fetched};

@@ -82,15 +82,26 @@ pub(super) fn write_whole(steps: Option<&Steps>, path: &Path, new: &Path, bytes:
 
 /// The steps of [`write_whole`].
 fn write_new(steps: Option<&Steps>, path: &Path, new: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = open_new(steps, path, new)?;
+    write_bytes(steps, &mut file, new, bytes)?;
+    put_in_place(steps, &file, path, new)
+}
+
+/// Creates the new file of a place, with the mode of the old one.
+pub(super) fn open_new(steps: Option<&Steps>, path: &Path, new: &Path) -> std::io::Result<File> {
     ask(steps, Step::Open, new)?;
     if new.symlink_metadata().is_ok() {
         fs::remove_file(new)?;
     }
-    let mut file = File::options().write(true).create_new(true).open(new)?;
+    let file = File::options().write(true).create_new(true).open(new)?;
     if let Ok(old) = path.metadata() {
         file.set_permissions(old.permissions())?;
     }
-    write_bytes(steps, &mut file, new, bytes)?;
+    Ok(file)
+}
+
+/// Syncs a written new file and puts it in its place.
+pub(super) fn put_in_place(steps: Option<&Steps>, file: &File, path: &Path, new: &Path) -> std::io::Result<()> {
     ask(steps, Step::Sync, new)?;
     file.sync_all()?;
     ask(steps, Step::Rename, path)?;

@@ -86,6 +86,22 @@ pub struct Measured {
     pub n: Option<u64>,
 }
 
+/// What observations are where they are no task attempts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Model calls of session stores and rollups: they say nothing of success.
+    Calls,
+}
+
+impl Basis {
+    /// The word in run files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+        }
+    }
+}
+
 /// Which side of a limit is fine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitOp {
@@ -320,6 +336,8 @@ pub struct Finding {
     pub severity: Option<Severity>,
     /// The number.
     pub measured: Option<Measured>,
+    /// What its observations are, where they are no attempts of our own rows.
+    pub basis: Option<Basis>,
     /// What it was held against.
     pub limit: Option<Limit>,
     /// One sentence why.
@@ -358,6 +376,7 @@ impl Finding {
             verdict,
             severity: None,
             measured: None,
+            basis: None,
             limit: None,
             why: Sentence::new(),
             todo: Sentence::new(),

@@ -16,7 +16,7 @@ mod trigger;
 pub use calibration::{Calibration, CheckedBound, MeasuredChange};
 pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
 pub use claim::{Claim, ClaimRows, TestPlan};
-pub use finding::{Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
+pub use finding::{Basis, Edit, Finding, Intent, Limit, LimitOp, Measured, ProposalKind, Seat, Severity, Unit};
 pub use inspect::{DoctorView, LayerView, MemberView, PoolView, RotationView, ViolationView};
 pub use names::NameRow;
 pub use proposal::{

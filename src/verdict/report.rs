@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{Calibration, Chart, Finding, Proposal, Sentence, Standing, Unit, Verdict};
+use super::{Basis, Calibration, Chart, Finding, Proposal, Sentence, Standing, Unit, Verdict};
 use crate::vocabulary::{CheckId, PoolId, SourceNote, Tier};
 
 /// How an outcome relates to the previous run (SARIF's words).
@@ -49,6 +49,8 @@ pub struct Number {
     pub interval: Option<(f64, f64)>,
     /// Observations behind it.
     pub n: Option<u64>,
+    /// What those are, where they are no attempts of our own rows.
+    pub basis: Option<Basis>,
     /// Why it is unknown, or what it rests on ("1 index imputed").
     pub remark: String,
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
+use super::{Usd, UsdSquared};
+
 /// Kinds of session stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StoreKind {
@@ -134,10 +136,10 @@ pub struct CallSums {
     pub retries: u64,
     /// Limit messages.
     pub quota_hits: u64,
-    /// Cost as billed, USD.
-    pub cost_usd: f64,
+    /// Cost as billed.
+    pub cost: Usd,
     /// Sum of its squares.
-    pub sum_cost_sq: f64,
+    pub cost_squares: UsdSquared,
     /// Responses with a cost as billed.
     pub n_cost: u64,
     /// Classes of failed calls.
@@ -169,8 +171,8 @@ impl CallSums {
         self.reasoning_tokens += other.reasoning_tokens;
         self.retries += other.retries;
         self.quota_hits += other.quota_hits;
-        self.cost_usd += other.cost_usd;
-        self.sum_cost_sq += other.sum_cost_sq;
+        self.cost.add(other.cost);
+        self.cost_squares.add(other.cost_squares);
         self.n_cost += other.n_cost;
         for (class, n) in &other.failures {
             *self.failures.entry(class).or_default() += n;
@@ -182,6 +184,15 @@ impl CallSums {
             self.seen(first);
             self.seen(last);
         }
+    }
+
+    /// Counts the bill of one call; says whether it is one.
+    pub fn bill(&mut self, amount: f64) -> bool {
+        let Some(bill) = Usd::billed(amount) else { return false };
+        self.cost.add(bill);
+        self.cost_squares.add(bill.squared());
+        self.n_cost += 1;
+        true
     }
 
     /// Widens the span.

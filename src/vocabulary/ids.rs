@@ -259,6 +259,9 @@ pub enum SourceId {
     Speeds,
     /// Session evidence: scorecards.
     Sessions,
+    /// Session stores and rollups of other engines: model calls.
+    #[serde(rename = "session_stores")]
+    SessionStores,
     /// Quota windows.
     Quotas,
 }
@@ -278,6 +281,7 @@ impl SourceId {
             Self::ProviderCatalogue => "provider_catalogue",
             Self::Speeds => "speeds",
             Self::Sessions => "sessions",
+            Self::SessionStores => "session_stores",
             Self::Quotas => "quotas",
         }
     }

@@ -8,12 +8,14 @@ mod ids;
 mod known;
 mod looks;
 mod market;
+mod money;
 mod note;
 mod own;
 mod place;
 mod prices;
 mod quota;
 mod routes;
+mod usage;
 mod windows;
 
 pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
@@ -26,6 +28,7 @@ pub use ids::{CheckId, Effort, HomeId, MemberKey, ModelId, PoolId, ProviderId, S
 pub use known::{Known, Provenance};
 pub use looks::{LookKey, LookMemory};
 pub use market::{CatalogueOffer, ListedEnd, MarketModel, PriceRow, ProviderList, RetirementRow};
+pub use money::{Usd, UsdSquared};
 pub use note::{Reject, SourceNote, SourceState};
 pub use own::{JudgeScore, Outcome, ScorecardRow, SitterEvent, SitterRow, SpeedRow, TaskTokens};
 pub use place::{ConfigFile, Place};
@@ -34,4 +37,5 @@ pub use quota::{REVIEW_HOURS, WindowAge, WindowRemark, hours_between};
 pub use routes::{
     Budget, Consumer, ConsumerTarget, FleetConfig, RouteDef, RouteTarget, Selection, TargetKind, UnknownKey, WeightDef,
 };
+pub use usage::{CallCounts, CallSource, Quantity, RoutedCalls, UsageRow};
 pub use windows::{KeptReading, KeptReadings, QuotaHome, QuotaWindow, WindowStatus};

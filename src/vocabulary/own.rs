@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Effort, HomeId, Place, PoolId, ProviderId};
+use super::{CallSource, Effort, HomeId, Place, PoolId, ProviderId};
 
 /// One measured-speed row: one summary of measurements.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,8 @@ pub struct SpeedRow {
     pub first_answer_s: Option<f64>,
     /// Median task duration in seconds.
     pub task_s: Option<f64>,
+    /// The session store whose calls it sums up; `None` for a row that somebody measured and wrote down.
+    pub of_calls: Option<CallSource>,
     /// Where the row stands.
     pub place: Place,
 }

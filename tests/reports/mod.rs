@@ -45,6 +45,7 @@ pub(crate) fn aligned(check: CheckId) -> CheckReport {
             unit: Unit::Points,
             interval: None,
             n: Some(44),
+            basis: None,
             remark: String::new(),
         }],
     }

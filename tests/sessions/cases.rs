@@ -120,7 +120,7 @@ fn opencode_counts_files_and_database_once_and_forks_once() {
         let mut speed: BTreeMap<(&str, &str), [u64; 3]> = BTreeMap::new();
         for row in &scan.rows {
             let cost = cost.entry(&row.key.model).or_default();
-            *cost = (cost.0 + row.sums.cost_usd, cost.1 + row.sums.n_cost);
+            *cost = (cost.0 + row.sums.cost.to_f64(), cost.1 + row.sums.n_cost);
             let figures = speed.entry((&row.key.model, row.key.effort.as_deref().unwrap_or("unrecorded"))).or_default();
             for timed in &row.sums.timed {
                 *figures = [figures[0] + 1, figures[1] + timed.output, figures[2] + timed.ms];
@@ -190,7 +190,7 @@ fn spend_logs_of_either_format_give_the_same_row() {
                 assert_eq!(value, &wanted[field], "{file}: {field}");
             }
             let cost: f64 = wanted["cost_usd"].as_str().unwrap().parse().unwrap();
-            assert!((sums.cost_usd - cost).abs() < 1e-12, "{file}: {} is not {cost}", sums.cost_usd);
+            assert_eq!(sums.cost.to_f64().to_bits(), cost.to_bits(), "{file}: {} is not {cost}", sums.cost.to_f64());
         }
     }
 }

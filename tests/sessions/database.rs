@@ -4,8 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use postgres::{Client, NoTls};
 
@@ -50,6 +49,11 @@ impl Database {
         format!("postgres://{user}:{password}@127.0.0.1:{port}/postgres")
     }
 
+    /// A file that the server itself writes, in its own folder.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     /// The owner's connection.
     pub(crate) fn owner(&self) -> Client {
         Client::connect(&Self::address("owner", SECRET, self.port), NoTls).unwrap()
@@ -62,32 +66,61 @@ impl Drop for Database {
     }
 }
 
-/// Passes bytes on to a server and counts those that come back. Returns its port and the count.
-pub(crate) fn relay(server: u16) -> (u16, Arc<AtomicU64>) {
+/// What a server sent.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wire {
+    /// Bytes.
+    pub(crate) bytes: u64,
+    /// Rows of answers: messages of kind `D`.
+    pub(crate) rows: u64,
+    /// The longest of them, bytes.
+    pub(crate) longest_row: u64,
+}
+
+/// Passes bytes on to a server and counts what comes back, in the clear. Returns its port and the count.
+pub(crate) fn relay(server: u16) -> (u16, Arc<Mutex<Wire>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let bytes = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&bytes);
+    let wire = Arc::new(Mutex::new(Wire::default()));
+    let counted = Arc::clone(&wire);
     std::thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
             let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
             let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            std::thread::spawn(move || pass(from, to, &AtomicU64::new(0)));
+            std::thread::spawn(move || pass(from, to, |_| ()));
             let counted = Arc::clone(&counted);
-            std::thread::spawn(move || pass(server, client, &counted));
+            let mut held = Vec::new();
+            std::thread::spawn(move || {
+                pass(server, client, |bytes| count(bytes, &mut held, &mut counted.lock().unwrap()));
+            });
         }
     });
-    (port, bytes)
+    (port, wire)
+}
+
+/// Counts the messages of a server: a letter, then a length that counts itself, then the rest. `held` is what is not whole yet.
+fn count(bytes: &[u8], held: &mut Vec<u8>, wire: &mut Wire) {
+    wire.bytes += bytes.len() as u64;
+    held.extend_from_slice(bytes);
+    while let Some(length) = held.get(1..5).map(|length| u32::from_be_bytes(length.try_into().unwrap()) as usize + 1)
+        && length <= held.len()
+    {
+        if held[0] == b'D' {
+            wire.rows += 1;
+            wire.longest_row = wire.longest_row.max(length as u64);
+        }
+        held.drain(..length);
+    }
 }
 
 /// Passes bytes on until one side closes.
-fn pass(mut from: TcpStream, mut to: TcpStream, counted: &AtomicU64) {
+fn pass(mut from: TcpStream, mut to: TcpStream, mut seen: impl FnMut(&[u8])) {
     let mut block = vec![0; 1 << 16];
     while let Ok(read) = from.read(&mut block) {
         if read == 0 || to.write_all(&block[..read]).is_err() {
             break;
         }
-        counted.fetch_add(read as u64, Ordering::Relaxed);
+        seen(&block[..read]);
     }
     let _closed = to.shutdown(std::net::Shutdown::Write);
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::common::shared;
 use crate::support::{fresh, generated};
 use pool_review::sources::sessions::{StoreScan, StoreSpec, read};
+use pool_review::store::Cache;
 use pool_review::vocabulary::{StoreEvents, StoreKind};
 
 /// Reads a store with an index.
@@ -125,8 +126,60 @@ fn an_index_that_is_lost_torn_or_of_another_store_is_no_index() {
         broken[at] ^= 0x55;
         assert_eq!(same(&store, &broken, "one byte changed").ways, [1, 0, 0], "byte {at}");
     }
+    let mut older = index.clone();
+    older[7] -= 1;
+    let read_again = same(&store, &older, "of an older version");
+    assert_eq!((read_again.ways, read_again.index.as_ref()), ([1, 0, 0], Some(&index)), "and it is written anew");
     let codex = scan(StoreKind::Codex, &store, Some(&index));
     assert_eq!(codex.input.files, 0, "a store of another kind is not there");
+    std::fs::create_dir_all(store.join("sessions")).unwrap();
+    std::fs::rename(store.join("s.jsonl"), store.join("sessions/s.jsonl")).unwrap();
+    let codex = scan(StoreKind::Codex, &store, Some(&index));
+    assert_eq!(codex.ways, [1, 0, 0], "the same file, but the index of another reader");
+}
+
+#[test]
+fn a_draft_takes_the_place_of_the_old_index_only_when_it_is_kept() {
+    let folder = fresh("index-draft");
+    let cache = Cache::at(&folder, Path::new("cache"));
+    let names = || {
+        let entries = std::fs::read_dir(folder.join("cache")).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let begin = |bytes: &[u8]| {
+        let mut draft = cache.draft("x.idx").unwrap();
+        draft.write_all(bytes).unwrap();
+        draft
+    };
+    begin(b"one").keep().unwrap();
+    assert_eq!(cache.read("x.idx").unwrap(), b"one");
+    drop(begin(b"lost"));
+    assert_eq!((cache.read("x.idx").unwrap(), names()), (b"one".to_vec(), vec!["CACHEDIR.TAG".into(), "x.idx".into()]));
+    // A run that is killed drops nothing: its draft stays, and nobody holds its lock.
+    std::fs::write(folder.join("cache/.x.idx.1.new"), "half").unwrap();
+    std::fs::write(folder.join("cache/.y.idx.1.new"), "of another").unwrap();
+    begin(b"two").keep().unwrap();
+    assert_eq!(cache.read("x.idx").unwrap(), b"two");
+    assert_eq!(names(), [".y.idx.1.new", "CACHEDIR.TAG", "x.idx"], "the draft that was left is gone");
+    assert!(cache.draft("../x.idx").is_err(), "nothing is written elsewhere");
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_a_warning_and_the_figures_stand() {
+    let store = fresh("index-shut");
+    std::fs::create_dir_all(store.join("projects")).unwrap();
+    std::fs::write(store.join("projects/s.jsonl"), prompt("p") + &answer("a", 9, "null")).unwrap();
+    std::fs::write(store.join(".cache"), "a file where the folder should be").unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pool-review"))
+        .current_dir(&store)
+        .args(["sessions", "--store", "claude-code=.", "--format", "csv"])
+        .output()
+        .unwrap();
+    let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(output.status.success(), "{err}");
+    assert!(out.lines().count() == 2 && err.contains(".cache"), "{out}{err}");
 }
 
 #[test]

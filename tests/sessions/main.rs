@@ -3,15 +3,23 @@
 #![expect(clippy::disallowed_methods, reason = "tests make and remove their own folders")]
 #![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
+mod bounds;
 mod cases;
+mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod database;
+mod engines;
+mod evidence;
 mod faults;
 mod index;
 mod rollup;
+mod spend_faults;
 mod spend_logs;
+mod spend_rows;
 mod support;
+mod tokens;
 mod traps;
 mod trees;
+mod usage;
 mod verb;

@@ -85,6 +85,8 @@ fn agree(found: &[RollupRow], wanted: &Value) {
             Column::Count(field) => *field(&mut row) as f64,
             Column::Seconds(field) => *field(&mut row) as f64 / 1000.0,
             Column::Amount(field) => *field(&mut row),
+            Column::Usd(field) => field(&mut row).to_f64(),
+            Column::UsdSquared(field) => field(&mut row).to_f64(),
         };
         assert!((figure - wanted).abs() < 1e-6, "{name}: {figure}, wanted {wanted}");
     }
@@ -162,7 +164,7 @@ fn a_cost_is_known_only_where_every_kind_of_token_has_a_rate() {
             })
         };
         let rows = plain(&calls(&folder.join("in")), &price);
-        let cost: f64 = rows.iter().map(|row| row.sums.cost_usd).sum();
+        let cost: f64 = rows.iter().map(|row| row.sums.cost.to_f64()).sum();
         let priced: u64 = rows.iter().map(|row| row.sums.n_cost).sum();
         let responses: u64 = rows.iter().map(|row| row.usage.responses).sum();
         let wanted: f64 = answer["total"]["cost_usd"].as_str().unwrap().parse().unwrap();

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{credit, effort_rank, finding, model_of};
+use super::candidates::{credit, effort_rank, model_of};
+use super::finding;
 use crate::evidence::fit::{CandidateFit, FitCode, FitParams, MarketValues, latest_model};
 use crate::evidence::{CandidateEvidence, MemberEvidence, PoolEvidence};
 use crate::settings::Settings;

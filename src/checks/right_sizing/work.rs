@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::floor::below_floor;
 use super::{finding, ways};
 use crate::checks::Judgement;
+use crate::checks::calls::reach;
 use crate::checks::estimates::{
     Estimate, claim_rows, corrected, effect, look_rules, ppm_term, rows_said, sizing_limits, take_look, term,
 };
@@ -296,7 +297,7 @@ fn mismatch_words(evidence: &PoolEvidence, member: &MemberEvidence, share: &Obse
         share.hi99 * 100.0,
         (share.observed - share.difference) * 100.0
     ));
-    let is_down = |member: &&MemberEvidence| member.own.raw.availability().is_some_and(|share| share.value < 0.90);
+    let is_down = |member: &&MemberEvidence| reach(member).is_some_and(|reach| reach.share.value < 0.90);
     let down: Vec<&str> = evidence.members.iter().filter(is_down).map(|member| member.target.as_str()).collect();
     if down.is_empty() {
         sentence.own("; a block ring starves its tail when runs begin at its front, a weight key may match nothing")

@@ -6,11 +6,8 @@ use super::super::plain;
 use super::finding;
 use crate::evidence::{PoolEvidence, Shadow};
 use crate::ring::HoldKind;
-use crate::verdict::{Finding, Measured, Number, Sentence, Unit, Verdict};
+use crate::verdict::{Basis, Finding, Measured, Number, Sentence, Unit, Verdict};
 use crate::vocabulary::{RouteDef, SourceId};
-
-/// Attempts of a pool in two days from which on a silent lead says something.
-const SILENT_ATTEMPTS: u64 = 20;
 
 /// Definitions of the same pool in other layers: a note, and `watch` when they differ.
 pub(super) fn shadowed(evidence: &PoolEvidence) -> Vec<Finding> {
@@ -88,15 +85,15 @@ pub(super) fn lead_unreachable(evidence: &PoolEvidence) -> Option<Finding> {
             .name(&hold.place);
         return Some(found);
     }
-    let (attempts, 0) = evidence.facts.lead_attempts.filter(|(attempts, _)| *attempts >= SILENT_ATTEMPTS)? else {
-        return None;
-    };
-    found.sources.push(SourceId::Sessions);
-    found.measured =
-        Some(Measured { what: "attempts answered by the lead", value: 0.0, unit: Unit::Count, n: Some(attempts) });
+    let silent = evidence.facts.lead_attempts.filter(|found| found.is_enough() && found.answered == 0)?;
+    let unit = if silent.are_calls { "calls" } else { "attempts" };
+    found.sources.push(if silent.are_calls { SourceId::SessionStores } else { SourceId::Sessions });
+    found.basis = silent.are_calls.then_some(Basis::Calls);
+    let what = if silent.are_calls { "calls answered by the lead" } else { "attempts answered by the lead" };
+    found.measured = Some(Measured { what, value: 0.0, unit: Unit::Count, n: Some(silent.attempts) });
     found.why = Sentence::new()
         .own("the configured lead ")
         .name(&target)
-        .own(format!(" answered none of {attempts} attempts in 48 hours"));
+        .own(format!(" answered none of {} {unit} in 48 hours", silent.attempts));
     Some(found)
 }

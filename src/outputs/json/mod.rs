@@ -12,8 +12,8 @@ use shape::{
 
 use super::view::limit_place;
 use crate::verdict::{
-    Baseline, Chart, ChartWindow, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report, Ruling,
-    Standing, Subject, Verdict,
+    Baseline, Basis, Chart, ChartWindow, CheckReport, Edit, Finding, Intent, Number, PoolReport, Proposal, Report,
+    Ruling, Standing, Subject, Verdict,
 };
 use crate::vocabulary::{Place, SourceNote, SourceState};
 
@@ -172,6 +172,7 @@ fn finding<'a>(finding: &'a Finding, report: &'a Report) -> FindingV1<'a> {
             unit: m.unit.as_str(),
             n: m.n,
         }),
+        basis: finding.basis.map(Basis::as_str),
         limit: finding.limit.as_ref().map(|limit| LimitV1 {
             op: limit.op.as_str(),
             value: finite(limit.value),
@@ -227,6 +228,7 @@ fn number(number: &Number) -> NumberV1<'_> {
         unit: number.unit.as_str(),
         interval: number.interval.filter(|(low, high)| low.is_finite() && high.is_finite()),
         n: number.n,
+        basis: number.basis.map(Basis::as_str),
         remark: if is_unexplained { "unknown, no reason stated" } else { &number.remark },
     }
 }

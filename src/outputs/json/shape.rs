@@ -170,6 +170,9 @@ pub(super) struct FindingV1<'a> {
     pub(super) severity: Option<&'static str>,
     /// The number.
     pub(super) measured: Option<MeasuredV1>,
+    /// What its observations are, where they are no task attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) basis: Option<&'static str>,
     /// The bound.
     pub(super) limit: Option<LimitV1>,
     /// Why.
@@ -248,6 +251,9 @@ pub(super) struct NumberV1<'a> {
     pub(super) interval: Option<(f64, f64)>,
     /// Observations.
     pub(super) n: Option<u64>,
+    /// What those are, where they are no task attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) basis: Option<&'static str>,
     /// Why it is unknown, or what it rests on.
     pub(super) remark: &'a str,
 }

@@ -1,21 +1,21 @@
 //! Codex rollouts: cumulative counters, of which the positive difference counts, once per lineage (reference sessions
 //! §2, §7.2). A file is read on its own; which of its events are copies is decided when all files are known.
 
+mod counters;
+mod payload;
+
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::claude_code::{Failure, NO_TIME, effort};
-use super::file::{Kinds, Records, each_field};
+use super::file::{Kinds, Records};
 use super::names::{Id, Names};
-use super::skim::{Fields, Odd, blank, millis, text, whole};
-
-/// A task that started at most this long before its line was written is live, milliseconds.
-const LIVE_MS: f64 = 5_000.0;
-/// A larger `started_at` counts milliseconds, not seconds.
-const MILLISECONDS_FROM: f64 = 1e11;
+use super::skim::{Odd, millis, text, whole};
+pub use counters::LimitWindow;
+use counters::{Count, Counters, remember_limits};
+use payload::{Payload, Record};
 
 /// One advance of the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -76,19 +76,6 @@ pub(super) struct Mark {
     pub(super) effort: u32,
     /// Whether a live task has started before, this one included.
     pub(super) is_live: bool,
-}
-
-/// The last state of a rate-limit window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LimitWindow {
-    /// `5h`, `weekly`, or the length in minutes.
-    pub window: String,
-    /// When it was seen, epoch milliseconds.
-    pub captured_at: i64,
-    /// Used percent.
-    pub used_percent: f64,
-    /// Unix seconds of its reset; `None` when not stated.
-    pub resets_at: Option<i64>,
 }
 
 /// One rollout.
@@ -153,7 +140,9 @@ pub(super) struct CodexFile {
 }
 
 impl Records for CodexFile {
-    fn begin(_: &Path) -> Self {
+    const TAG: u8 = b'x';
+
+    fn begin(_: &str) -> Self {
         Self {
             names: Names::default(),
             id: None,
@@ -187,35 +176,7 @@ impl Records for CodexFile {
     }
 
     fn object(&mut self, object: &[u8], kinds: &mut Kinds) -> Result<(), Odd> {
-        let (mut kind, mut timestamp, mut late): (&[u8], &[u8], &[u8]) = (b"", b"", b"");
-        let mut payload = Payload::default();
-        let mut fields = Fields::of(object)?;
-        while let Some(key) = fields.next_key()? {
-            if key == b"payload"
-                && has_fields(kind)
-                && let Some(mut inner) = fields.enter()
-            {
-                payload = Payload::of(&mut inner)?;
-                fields.leave(&inner);
-                late = b"";
-                continue;
-            }
-            let value = fields.skip()?;
-            match key {
-                b"type" => kind = value,
-                b"timestamp" => timestamp = value,
-                b"payload" => (payload, late) = (Payload::default(), value),
-                _ => {}
-            }
-        }
-        if blank(object, fields.end()) != object.len() {
-            return Err(Odd);
-        }
-        if has_fields(kind) && late.first() == Some(&b'{') {
-            payload = Payload::of(&mut Fields::of(late)?)?;
-        } else if !has_fields(kind) {
-            payload = Payload::default();
-        }
+        let Record { kind, timestamp, payload } = Record::of(object)?;
         let kind = text(kind);
         let kind = kind.as_deref().unwrap_or("?");
         let count = match (kind, payload.kind.as_deref()) {
@@ -339,7 +300,7 @@ impl CodexFile {
                 mark(self, MarkKind::Complete(first, self.turn, self.advances.len()));
             }
             "token_count" => {
-                self.limits(payload.limits, at);
+                remember_limits(&mut self.windows, payload.limits, at);
                 match count {
                     Some(Count { total: Some(total), last, model }) => self.count(total, last, model.as_deref(), at),
                     _ => self.no_info += 1,
@@ -390,211 +351,6 @@ impl CodexFile {
         (self.last_input, self.start, self.has_error) = (NO_TIME, NO_TIME, false);
         self.tools.clear();
     }
-
-    /// Remembers the windows of a rate-limit object. Null leaves what is known as it was.
-    fn limits(&mut self, value: &[u8], at: i64) {
-        if value.first() != Some(&b'{') || at == NO_TIME {
-            return;
-        }
-        let limits: Value = serde_json::from_slice(value).unwrap_or_default();
-        for slot in ["primary", "secondary"] {
-            let slot = &limits[slot];
-            let (Some(used), Some(minutes)) = (slot["used_percent"].as_f64(), slot["window_minutes"].as_f64()) else {
-                continue;
-            };
-            let window = window_name(minutes);
-            let resets_at = slot["resets_at"].as_i64().or_else(|| {
-                slot["resets_in_seconds"].as_i64().map(|seconds| at.div_euclid(1000).saturating_add(seconds))
-            });
-            self.windows.retain(|known| known.window != window);
-            self.windows.push(LimitWindow { window, captured_at: at, used_percent: used, resets_at });
-        }
-    }
-}
-
-/// A window by its length, within 2 %, never by its slot.
-fn window_name(minutes: f64) -> String {
-    let is_near = |length: f64| (minutes - length).abs() <= length * 0.02;
-    if is_near(300.0) {
-        "5h".to_owned()
-    } else if is_near(10_080.0) {
-        "weekly".to_owned()
-    } else {
-        format!("{minutes} min")
-    }
-}
-
-/// Whether records of this kind have a payload that means something.
-fn has_fields(kind: &[u8]) -> bool {
-    matches!(kind, b"\"session_meta\"" | b"\"turn_context\"" | b"\"response_item\"" | b"\"event_msg\"")
-        || kind.contains(&b'\\')
-}
-
-/// The fields of a payload that mean something.
-#[derive(Debug, Default)]
-struct Payload<'a> {
-    /// The whole payload.
-    whole: &'a [u8],
-    /// `type`.
-    kind: Option<std::borrow::Cow<'a, str>>,
-    /// `id`.
-    id: &'a [u8],
-    /// `timestamp`.
-    timestamp: &'a [u8],
-    /// `forked_from_id`.
-    forked_from: &'a [u8],
-    /// `source`.
-    source: &'a [u8],
-    /// `model_provider`.
-    provider: &'a [u8],
-    /// `cwd`.
-    folder: &'a [u8],
-    /// `model`.
-    model: &'a [u8],
-    /// `effort`.
-    effort: &'a [u8],
-    /// `role`.
-    role: &'a [u8],
-    /// `call_id`.
-    call: &'a [u8],
-    /// `info`.
-    info: &'a [u8],
-    /// `rate_limits`.
-    limits: &'a [u8],
-    /// `started_at`.
-    started: &'a [u8],
-    /// `time_to_first_token_ms`.
-    first_token: &'a [u8],
-    /// `message`.
-    message: &'a [u8],
-    /// `codex_error_info`.
-    error: &'a [u8],
-}
-
-impl<'a> Payload<'a> {
-    /// The fields of a payload, read to its end.
-    fn of(fields: &mut Fields<'a>) -> Result<Self, Odd> {
-        let mut payload = Self::default();
-        while let Some((key, value)) = fields.next()? {
-            match key {
-                b"type" => payload.kind = text(value),
-                b"id" => payload.id = value,
-                b"timestamp" => payload.timestamp = value,
-                b"forked_from_id" => payload.forked_from = value,
-                b"source" => payload.source = value,
-                b"model_provider" => payload.provider = value,
-                b"cwd" => payload.folder = value,
-                b"model" => payload.model = value,
-                b"effort" => payload.effort = value,
-                b"role" => payload.role = value,
-                b"call_id" => payload.call = value,
-                b"info" => payload.info = value,
-                b"rate_limits" => payload.limits = value,
-                b"started_at" => payload.started = value,
-                b"time_to_first_token_ms" => payload.first_token = value,
-                b"message" => payload.message = value,
-                b"codex_error_info" => payload.error = value,
-                _ => {}
-            }
-        }
-        payload.whole = fields.passed();
-        Ok(payload)
-    }
-
-    /// Whether a task began when its line was written.
-    fn is_live(&self, at: i64) -> bool {
-        let Ok(started) = serde_json::from_slice::<f64>(self.started) else { return true };
-        if at == NO_TIME {
-            return true;
-        }
-        let started = if started > MILLISECONDS_FROM { started } else { started * 1000.0 };
-        #[expect(clippy::cast_precision_loss, reason = "milliseconds of a few centuries fit an f64 exactly")]
-        let at = at as f64;
-        (at - started).abs() <= LIVE_MS
-    }
-
-    /// The payload with sorted keys: equal payloads are equal bytes.
-    fn plain(&self) -> Vec<u8> {
-        serde_json::from_slice::<Value>(self.whole)
-            .map_or_else(|_| self.whole.to_vec(), |value| value.to_string().into_bytes())
-    }
-
-    /// Why a call failed.
-    fn failure(&self) -> Failure {
-        let words = text(self.message).unwrap_or_default();
-        let info = String::from_utf8_lossy(self.error);
-        let says = |parts: &[&str]| parts.iter().any(|part| info.contains(part) || words.contains(part));
-        if self.error == b"\"usage_limit_exceeded\"" || words.contains("usage limit") {
-            Failure::Quota
-        } else if says(&["overload", "server_error", "internal_server", "high demand"]) {
-            Failure::Overloaded
-        } else if says(&["unauthorized", "auth"]) {
-            Failure::Auth
-        } else if says(&["stream disconnected", "connection", "http_connection", "network"]) {
-            Failure::Network
-        } else {
-            Failure::Other
-        }
-    }
-}
-
-/// Counters as one object states them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Counters {
-    /// Input, cached, output, reasoning.
-    values: [u64; 4],
-    /// Stated total; input + output when not stated.
-    stated: u64,
-}
-
-/// What a `token_count` says.
-#[derive(Debug, Default)]
-struct Count {
-    /// Cumulative counters.
-    total: Option<Counters>,
-    /// Those of the last response.
-    last: Option<Counters>,
-    /// The model, where it is stated.
-    model: Option<String>,
-}
-
-impl Count {
-    /// The counters of an `info` object; nothing of any other value.
-    fn of(info: &[u8]) -> Result<Self, Odd> {
-        let mut count = Self::default();
-        if info.first() != Some(&b'{') {
-            return Ok(count);
-        }
-        let (mut total, mut last): (&[u8], &[u8]) = (b"", b"");
-        each_field(info, |key, value| match key {
-            b"total_token_usage" => total = value,
-            b"last_token_usage" => last = value,
-            b"model" => count.model = text(value).map(std::borrow::Cow::into_owned),
-            _ => {}
-        })?;
-        count.total = counters(total)?;
-        count.last = counters(last)?;
-        Ok(count)
-    }
-}
-
-/// The counters of an object; nothing of any other value.
-fn counters(value: &[u8]) -> Result<Option<Counters>, Odd> {
-    if value.first() != Some(&b'{') {
-        return Ok(None);
-    }
-    let mut values = [0; 4];
-    let mut stated = None;
-    each_field(value, |key, value| match key {
-        b"input_tokens" => values[0] = whole(value),
-        b"cached_input_tokens" => values[1] = whole(value),
-        b"output_tokens" => values[2] = whole(value),
-        b"reasoning_output_tokens" => values[3] = whole(value),
-        b"total_tokens" => stated = Some(whole(value)),
-        _ => {}
-    })?;
-    let stated = stated.unwrap_or_else(|| values[0].saturating_add(values[2]));
-    Ok(Some(Counters { values, stated }))
 }
 
 /// Milliseconds covered by the intervals that lie wholly between two instants.

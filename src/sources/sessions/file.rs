@@ -1,8 +1,5 @@
 //! One file of a store: its lines counted, its damaged ones remembered, its objects handed to a reader of records.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,9 +13,12 @@ const KEPT_DAMAGED: usize = 5;
 const MAX_KINDS: usize = 64;
 
 /// What a reader keeps of the objects of one file. It must be the same whatever other files hold.
-pub(super) trait Records: Clone + Send + Sync + Serialize + DeserializeOwned {
-    /// An empty state for a file.
-    fn begin(path: &Path) -> Self;
+pub(super) trait Records: Clone + PartialEq + Send + Serialize + DeserializeOwned {
+    /// What tells its index from that of another reader.
+    const TAG: u8;
+
+    /// The empty state of a file with this path below the root.
+    fn begin(name: &str) -> Self;
 
     /// Takes one object. `Odd` means that nothing was taken and a strict parser must look.
     fn object(&mut self, object: &[u8], kinds: &mut Kinds) -> Result<(), Odd>;
@@ -89,7 +89,7 @@ pub(super) struct FileState<R> {
 #[derive(Debug, Clone)]
 pub(super) struct ReadFile<R> {
     /// Everything up to the last line end: what a later reading goes on from.
-    pub(super) closed: Arc<FileState<R>>,
+    pub(super) closed: FileState<R>,
     /// With the last line, where that has no end yet.
     pub(super) with_tail: Option<FileState<R>>,
     /// Why the reading stopped early, if it did.
@@ -105,14 +105,14 @@ impl<R> ReadFile<R> {
 
 impl<R: Records> FileState<R> {
     /// A file of which nothing has been read.
-    pub(super) fn begin(path: &Path) -> Self {
-        Self { tally: LineTally::default(), records: R::begin(path), offset: 0 }
+    pub(super) fn begin(name: &str) -> Self {
+        Self { tally: LineTally::default(), records: R::begin(name), offset: 0 }
     }
 
-    /// Reads on from the present offset. `source` must stand there.
-    pub(super) fn read_on(mut self, source: impl Source, block: &mut Block) -> ReadFile<R> {
+    /// Reads on from the present offset, `most` bytes at the most. `source` must stand there.
+    pub(super) fn read_on(mut self, source: impl Source, most: u64, block: &mut Block) -> ReadFile<R> {
         let mut with_tail: Option<Self> = None;
-        let result = block.each_line(source, |line| {
+        let result = block.each_line(source, most, |line| {
             if line.is_closed {
                 self.take(line);
                 self.offset += line.length + 1;
@@ -129,7 +129,7 @@ impl<R: Records> FileState<R> {
         if let Some(tail) = &mut with_tail {
             tail.records.settle();
         }
-        ReadFile { closed: Arc::new(self), with_tail, fault }
+        ReadFile { closed: self, with_tail, fault }
     }
 
     /// Takes one line.

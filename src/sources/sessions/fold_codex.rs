@@ -7,29 +7,9 @@ use super::codex::{Advance, CodexFile, LimitWindow, Mark, MarkKind};
 use super::fold_claude::{failed, translate};
 use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
 use super::names::Id;
+use super::walk::Found;
 use super::{StoreNotes, StoreSpec};
 use crate::vocabulary::{CallSums, StoreEvents, Timed, used};
-
-/// A rollout and where it lies.
-pub(super) struct Rollout<'a> {
-    /// Its path below the root.
-    pub(super) name: &'a str,
-    /// What was read.
-    pub(super) file: &'a CodexFile,
-}
-
-impl Rollout<'_> {
-    /// The thread; its path when it names none.
-    fn thread(&self) -> &str {
-        self.file.id.as_deref().unwrap_or(self.name)
-    }
-
-    /// Every thread it names.
-    fn related(&self) -> impl Iterator<Item = &str> {
-        let named = [self.file.parent.as_deref(), self.file.spawner.as_deref()].into_iter().flatten();
-        named.chain(self.file.ancestors.iter().map(String::as_str))
-    }
-}
 
 /// What a fold gathers.
 pub(super) struct Ledger<'a, 'g> {
@@ -43,43 +23,117 @@ pub(super) struct Ledger<'a, 'g> {
     pub(super) windows: &'a mut BTreeMap<String, Vec<LimitWindow>>,
 }
 
-/// Counts every advance and event once.
-pub(super) fn fold(rollouts: &[Rollout<'_>], spec: &StoreSpec, ledger: &mut Ledger<'_, '_>) {
-    let mut lineages = Lineages::default();
-    for rollout in rollouts {
-        lineages.root(rollout.thread());
-        for other in rollout.related() {
-            lineages.join(rollout.thread(), other);
+/// The rollouts taken so far, encoded: a lineage is counted when all of its files are known, and only one file at a time is
+/// decoded.
+#[derive(Default)]
+pub(super) struct Fold {
+    /// Threads by their ids.
+    threads: BTreeMap<Id, u32>,
+    /// Thread → one nearer the root of its lineage; a root is its own.
+    up: Vec<u32>,
+    /// The rollouts.
+    rollouts: Vec<Rollout>,
+}
+
+/// A rollout.
+struct Rollout {
+    /// Its number in the order of the walk.
+    number: usize,
+    /// Its thread, later the thread that stands for its lineage.
+    thread: u32,
+    /// What was read.
+    file: Box<[u8]>,
+}
+
+impl Rollout {
+    /// What was read.
+    fn decode(&self) -> CodexFile {
+        postcard::from_bytes(&self.file).expect("it was encoded by this very reader")
+    }
+}
+
+impl Fold {
+    /// Takes a file.
+    pub(super) fn take(&mut self, number: usize, name: &str, file: &CodexFile) {
+        let thread = self.thread(thread_of(file, name));
+        let named = [file.parent.as_deref(), file.spawner.as_deref()].into_iter().flatten();
+        for other in named.chain(file.ancestors.iter().map(String::as_str)) {
+            let other = self.thread(other);
+            let (one, other) = (self.root(thread), self.root(other));
+            self.up[one.max(other) as usize] = one.min(other);
+        }
+        let file = postcard::to_stdvec(file).expect("memory can be written").into_boxed_slice();
+        self.rollouts.push(Rollout { number, thread, file });
+    }
+
+    /// The number of a thread.
+    fn thread(&mut self, id: &str) -> u32 {
+        let next = u32::try_from(self.up.len()).unwrap_or(u32::MAX);
+        let number = *self.threads.entry(Id::of(b't', id.as_bytes())).or_insert(next);
+        if number == next {
+            self.up.push(next);
+        }
+        number
+    }
+
+    /// The thread that stands for a lineage.
+    fn root(&mut self, mut thread: u32) -> u32 {
+        while self.up[thread as usize] != thread {
+            let above = self.up[thread as usize];
+            self.up[thread as usize] = self.up[above as usize];
+            thread = above;
+        }
+        thread
+    }
+
+    /// Counts every advance and event once, lineage by lineage.
+    pub(super) fn finish(mut self, found: &Found, spec: &StoreSpec, ledger: &mut Ledger<'_, '_>) {
+        self.threads = BTreeMap::new();
+        let mut rollouts = std::mem::take(&mut self.rollouts);
+        for rollout in &mut rollouts {
+            rollout.thread = self.root(rollout.thread);
+        }
+        rollouts.sort_unstable_by_key(|rollout| (rollout.thread, rollout.number));
+        for lineage in rollouts.chunk_by(|a, b| a.thread == b.thread) {
+            let mut order: Vec<&Rollout> = lineage.iter().collect();
+            if order.len() > 1 {
+                order.sort_by_cached_key(|rollout| rank(&rollout.decode(), found.name(rollout.number)));
+            }
+            let mut seen = HashSet::new();
+            let mut known: BTreeMap<String, HashSet<Id>> = BTreeMap::new();
+            for rollout in order {
+                let (file, name) = (rollout.decode(), found.name(rollout.number));
+                let known = known.entry(thread_of(&file, &name).to_owned()).or_default();
+                take(&name, &file, spec, [&mut seen, known], ledger);
+            }
         }
     }
-    let mut order: Vec<&Rollout<'_>> = rollouts.iter().collect();
-    order.sort_by_key(|rollout| {
-        let born = if rollout.file.born == NO_TIME { 0 } else { rollout.file.born };
-        let is_archived = rollout.name.starts_with("archived_sessions/");
-        (rollout.file.is_forked(), born, rollout.thread(), is_archived, rollout.name)
-    });
-    let mut seen: BTreeMap<String, HashSet<Id>> = BTreeMap::new();
-    let mut known: BTreeMap<&str, HashSet<Id>> = BTreeMap::new();
-    for rollout in order {
-        let root = lineages.root(rollout.thread()).to_owned();
-        let known = known.entry(rollout.thread()).or_default();
-        take(rollout, spec, seen.entry(root).or_default(), known, ledger);
-    }
+}
+
+/// The thread of a rollout; its path when it names none.
+fn thread_of<'a>(file: &'a CodexFile, name: &'a str) -> &'a str {
+    file.id.as_deref().unwrap_or(name)
+}
+
+/// What orders the rollouts of a lineage: forks last, then by birth and thread, of one thread the active copy first.
+fn rank(file: &CodexFile, name: String) -> (bool, i64, String, bool, String) {
+    let born = if file.born == NO_TIME { 0 } else { file.born };
+    let is_archived = name.starts_with("archived_sessions/");
+    (file.is_forked(), born, thread_of(file, &name).to_owned(), is_archived, name)
 }
 
 /// Counts what one rollout adds.
 fn take(
-    rollout: &Rollout<'_>,
+    name: &str,
+    file: &CodexFile,
     spec: &StoreSpec,
-    seen: &mut HashSet<Id>,
-    known: &mut HashSet<Id>,
+    [seen, known]: [&mut HashSet<Id>; 2],
     ledger: &mut Ledger<'_, '_>,
 ) {
-    let file = rollout.file;
     let map = translate(&file.names, ledger.groups);
     let stated = ledger.groups.names.optional(spec.provider.as_deref());
     let base = Call {
-        session: ledger.groups.session(Some(rollout.thread())),
+        session: ledger.groups.session(Some(thread_of(file, name))),
         provider: Some(map[file.provider as usize]).filter(|own| *own != 0).unwrap_or(stated),
         folder: map[file.folder as usize],
         ..Call::default()
@@ -89,7 +143,7 @@ fn take(
     ledger.notes.codex_resets += file.resets;
     ledger.notes.codex_wobbles += file.wobbles;
     if !file.windows.is_empty() {
-        ledger.windows.insert(rollout.name.to_owned(), file.windows.clone());
+        ledger.windows.insert(name.to_owned(), file.windows.clone());
     }
     let own_from = file.own_from();
     let mut counted = vec![false; file.advances.len()];
@@ -176,36 +230,5 @@ fn take_mark(mark: &Mark, file: &CodexFile, counted: &[bool], base: &Call, map: 
             }
         }
         MarkKind::Complete(None, ..) => {}
-    }
-}
-
-/// Threads that are of one lineage.
-#[derive(Default)]
-struct Lineages {
-    /// Thread → one nearer the root; a root is its own.
-    up: BTreeMap<String, String>,
-}
-
-impl Lineages {
-    /// The thread that stands for a lineage.
-    fn root(&mut self, thread: &str) -> &str {
-        let mut at = thread.to_owned();
-        while let Some(above) = self.up.get(&at).filter(|above| **above != at) {
-            at.clone_from(above);
-        }
-        self.up.insert(thread.to_owned(), at.clone());
-        if at != thread {
-            self.up.insert(at.clone(), at);
-        }
-        &self.up[thread]
-    }
-
-    /// Makes two threads one lineage.
-    fn join(&mut self, a: &str, b: &str) {
-        let (a, b) = (self.root(a).to_owned(), self.root(b).to_owned());
-        if a != b {
-            let (small, large) = if a < b { (a, b) } else { (b, a) };
-            self.up.insert(large, small);
-        }
     }
 }

@@ -1,40 +1,100 @@
-//! The index of a store as bytes. It is a cache: anything that does not fit is taken for no index.
+//! The index of a store: one record per file in the order of the walk, read and written as a stream. It is a cache: anything
+//! that does not fit is taken for no index.
 
-use super::file::Records;
-use super::scan::Indexed;
+mod keeper;
+mod old;
 
-/// The first bytes of an index. The last one rises whenever a reader keeps something else.
-const MAGIC: [u8; 8] = *b"prindex\x01";
-/// Length of the check sum behind it.
-const CHECK: usize = 8;
+use std::io::{self, Read, Seek, Write};
 
-/// An index as bytes.
-pub(super) fn encode<R: Records>(files: &[Indexed<R>]) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&[0; CHECK]);
-    let mut bytes = postcard::to_extend(files, bytes).expect("memory can be written");
-    let sum = check_sum(&bytes[MAGIC.len() + CHECK..]);
-    bytes[MAGIC.len()..MAGIC.len() + CHECK].copy_from_slice(&sum);
-    bytes
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+pub(super) use keeper::{InMemory, Keeper};
+pub(super) use old::Old;
+
+use super::names::Id;
+use super::walk::Stat;
+
+/// The first bytes of an index: the last but one rises whenever a reader keeps something else, the last tells the reader.
+const MAGIC: [u8; 9] = *b"prindex\x02?";
+/// Length and check sum before every record. A length of 0 ends the index.
+const HEAD: usize = 12;
+
+/// The first bytes of the index of a reader.
+fn magic(reader: u8) -> [u8; MAGIC.len()] {
+    let mut magic = MAGIC;
+    magic[MAGIC.len() - 1] = reader;
+    magic
 }
 
-/// The index of some bytes, if they are one.
-pub(super) fn decode<R: Records>(bytes: &[u8]) -> Option<Vec<Indexed<R>>> {
-    let rest = bytes.strip_prefix(&MAGIC)?;
-    let (sum, body) = rest.split_at_checked(CHECK)?;
-    if check_sum(body) != sum {
-        return None;
+/// Where the index of a store lies between two scans.
+pub trait Shelf {
+    /// What an earlier scan kept, to be read from its start.
+    fn kept(&self) -> Option<Box<dyn Kept + '_>>;
+
+    /// Begins what this scan keeps. What was kept stays until the new index is put in its place.
+    fn begin(&self) -> Result<Box<dyn Draft + '_>, String>;
+}
+
+/// An index to read.
+pub trait Kept: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Kept for T {}
+
+/// An index under way. Dropped, it leaves nothing.
+pub trait Draft: Write {
+    /// Puts it in the place of the old one.
+    fn keep(self: Box<Self>) -> Result<(), String>;
+}
+
+/// What the index knows of one file beside what was read of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// Path below the root.
+    pub(super) name: String,
+    /// What the system said of it.
+    pub(super) stat: Stat,
+    /// Where the line after the last closed one begins.
+    pub(super) offset: u64,
+    /// Digests of its head and of the last bytes before the offset.
+    pub(super) probes: (Id, Id),
+}
+
+impl Entry {
+    /// The record of this entry and of an encoded state.
+    pub(super) fn record(&self, state: &[u8]) -> Vec<u8> {
+        let mut record =
+            postcard::to_extend(self, Vec::with_capacity(128 + state.len())).expect("memory can be written");
+        record.extend_from_slice(state);
+        record
     }
-    postcard::from_bytes(body).ok()
 }
 
-/// A check sum against torn writes and flipped bits, eight bytes at a time: every step is a bijection of what went before,
-/// so that one changed word always changes the sum. It guards against accidents, not against people.
-fn check_sum(bytes: &[u8]) -> [u8; CHECK] {
-    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let sum = words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
-    mix(sum, u64::from_le_bytes(last)).to_le_bytes()
+/// Reads one record of at most so many bytes; an empty one is the end. Returns whether its check sum fits.
+fn read_record(source: &mut impl Read, most: u64, record: &mut Vec<u8>) -> io::Result<bool> {
+    let mut head = [0; HEAD];
+    source.read_exact(&mut head)?;
+    let [length @ .., _, _, _, _, _, _, _, _] = head;
+    let length = u32::from_le_bytes(length);
+    record.clear();
+    if u64::from(length) > most {
+        return Ok(false);
+    }
+    record.resize(length as usize, 0);
+    source.read_exact(record)?;
+    Ok(head == head_of(record))
+}
+
+/// Length and check sum of a record. The sum guards against torn writes and flipped bits, not against people.
+fn head_of(record: &[u8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..4].copy_from_slice(&u32::try_from(record.len()).unwrap_or(u32::MAX).to_le_bytes());
+    head[4..].copy_from_slice(&xxh3_64(record).to_le_bytes());
+    head
+}
+
+/// Writes one record.
+fn write_record(draft: &mut dyn Write, record: &[u8]) -> io::Result<()> {
+    draft.write_all(&head_of(record))?;
+    draft.write_all(record)
 }

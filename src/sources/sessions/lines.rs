@@ -6,8 +6,10 @@ use std::io::{self, BufReader, Read};
 
 use memchr::memchr;
 
-/// Size of a block. It fits the second-level cache, so that a line is still warm when it is looked at.
-const BLOCK: usize = 1 << 20;
+/// Size of a block. It fits well into the second-level cache, so that a line is still warm when it is looked at.
+const BLOCK: usize = 1 << 18;
+/// Room that is kept from file to file once a long line has needed it: fresh memory costs more than reading.
+const KEPT_ROOM: usize = 1 << 22;
 /// Longest line that is kept; a longer one is damaged.
 const MAX_LINE: usize = 1 << 28;
 
@@ -56,13 +58,23 @@ pub(super) struct Line<'a> {
 }
 
 impl Block {
-    /// Hands out every line of a reader. Returns the number of bytes read. The buffer shrinks again behind a long line.
-    pub(super) fn each_line(&mut self, mut file: impl Source, mut visit: impl FnMut(Line<'_>)) -> io::Result<u64> {
+    /// Hands out every line of a reader, of `most` bytes at the most: a file that grows faster than it is read has an end as
+    /// well. Returns the number of bytes read. The buffer shrinks again behind a long line.
+    pub(super) fn each_line(
+        &mut self,
+        mut file: impl Source,
+        most: u64,
+        mut visit: impl FnMut(Line<'_>),
+    ) -> io::Result<u64> {
         let mut total = 0;
         let mut state = Partial::default();
         loop {
-            self.make_room(&mut state);
-            let read = match file.read(&mut self.bytes[state.filled..]) {
+            let left = usize::try_from(most.saturating_sub(total)).unwrap_or(usize::MAX);
+            let room = self.make_room(&state).min(state.filled.saturating_add(left));
+            if room == state.filled {
+                break;
+            }
+            let read = match file.read(&mut self.bytes[state.filled..room]) {
                 Ok(0) => break,
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -82,17 +94,18 @@ impl Block {
             }
         }
         self.last_line(&state, &mut visit);
-        self.bytes.truncate(BLOCK);
-        self.bytes.shrink_to(BLOCK);
+        self.bytes.truncate(KEPT_ROOM);
+        self.bytes.shrink_to(KEPT_ROOM);
         Ok(total)
     }
 
-    /// Room behind the part of a line that is kept.
-    fn make_room(&mut self, state: &mut Partial) {
+    /// Makes room behind the part of a line that is kept. Returns where it ends.
+    fn make_room(&mut self, state: &Partial) -> usize {
         let wanted = if state.filled < BLOCK / 2 { BLOCK } else { state.filled * 2 };
         if self.bytes.len() < wanted {
             self.bytes.resize(wanted, 0);
         }
+        wanted
     }
 
     /// Hands out the lines that end in the filled part and moves what is left to the front.
@@ -177,7 +190,9 @@ mod tests {
         }
         let mut found = Vec::new();
         let total = Block::default()
-            .each_line(Slow(bytes, step), |line| found.push((line.bytes.to_vec(), line.length, line.is_closed)))
+            .each_line(Slow(bytes, step), u64::MAX, |line| {
+                found.push((line.bytes.to_vec(), line.length, line.is_closed));
+            })
             .expect("memory can be read");
         assert_eq!(total, bytes.len() as u64, "every byte is read");
         found
@@ -199,6 +214,17 @@ mod tests {
         for step in [1, 2, 3, 7, 1000] {
             assert_eq!(lines(text, step), wanted, "{step} bytes a time");
         }
+    }
+
+    impl Source for io::Chain<io::Take<io::Repeat>, io::Repeat> {}
+
+    #[test]
+    fn nothing_behind_the_most_is_read() {
+        let mut found = Vec::new();
+        let endless = io::repeat(b'x').take(2).chain(io::repeat(b'\n'));
+        let total = Block::default().each_line(endless, 4, |line| found.push((line.bytes.to_vec(), line.is_closed)));
+        assert_eq!(total.expect("memory can be read"), 4);
+        assert_eq!(found, [(b"xx".to_vec(), true), (Vec::new(), true)]);
     }
 
     #[test]

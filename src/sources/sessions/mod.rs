@@ -12,6 +12,7 @@ mod lines;
 mod litellm;
 mod names;
 mod opencode;
+mod queue;
 mod scan;
 mod skim;
 mod walk;
@@ -24,10 +25,13 @@ use globset::GlobMatcher;
 use self::claude_code::ClaudeFile;
 use self::codex::CodexFile;
 pub use self::codex::LimitWindow;
-use self::file::{LineTally, ReadFile, Records};
-use self::fold_codex::{Ledger, Rollout};
+use self::file::{LineTally, Records};
+use self::fold_codex::Ledger;
 use self::groups::Groups;
-use self::walk::{Faults, FoundFile};
+use self::index::InMemory;
+pub use self::index::{Draft, Kept, Shelf};
+use self::scan::Taken;
+use self::walk::{Faults, Found};
 use crate::vocabulary::{CallRow, Place, StoreEvents, StoreKind};
 
 /// How many places and faults of a store are kept word for word.
@@ -150,26 +154,47 @@ pub struct StoreScan {
     pub fault_count: u64,
     /// Rate-limit windows as last seen, per file.
     pub windows: BTreeMap<String, Vec<LimitWindow>>,
-    /// What to keep for the next scan, if it changed.
+    /// What to keep for the next scan, if it changed and is not on a shelf.
     pub index: Option<Vec<u8>>,
+    /// Why nothing could be kept for the next scan, if so.
+    pub index_fault: Option<String>,
     /// Bytes read this time.
     pub bytes_read: u64,
     /// Files read whole, read on from where they ended, and not read because they did not change.
     pub ways: [u64; 3],
 }
 
-/// Reads one store. `joined` are the sessions that other evidence names; `index` is what the last scan kept.
+/// Reads one store. `joined` are the sessions that other evidence names; `index` is what the last scan kept, and the scan has
+/// what to keep for the next.
 pub fn read(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, progress: Progress<'_>) -> StoreScan {
+    let shelf = InMemory::holding(index);
+    let scan = read_with(spec, joined, Some(&shelf), progress);
+    StoreScan { index: shelf.into_new(), ..scan }
+}
+
+/// As [`read`], with the index on a shelf: neither the old one nor the new one is held in memory. Without a shelf nothing is
+/// known of earlier scans and nothing is kept.
+pub fn read_with(
+    spec: &StoreSpec,
+    joined: &BTreeSet<String>,
+    shelf: Option<&dyn Shelf>,
+    progress: Progress<'_>,
+) -> StoreScan {
     match spec.kind {
-        StoreKind::ClaudeCode => claude_code(spec, joined, index, progress),
-        StoreKind::Codex => codex(spec, joined, index, progress),
+        StoreKind::ClaudeCode => claude_code(spec, joined, shelf, progress),
+        StoreKind::Codex => codex(spec, joined, shelf, progress),
         StoreKind::Opencode => opencode::read(spec, joined, progress),
         StoreKind::Litellm => litellm::read(spec, joined, progress),
     }
 }
 
 /// Reads a Claude Code tree.
-fn claude_code(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, progress: Progress<'_>) -> StoreScan {
+fn claude_code(
+    spec: &StoreSpec,
+    joined: &BTreeSet<String>,
+    shelf: Option<&dyn Shelf>,
+    progress: Progress<'_>,
+) -> StoreScan {
     const KNOWN: [&str; 12] = [
         "assistant",
         "user",
@@ -185,34 +210,27 @@ fn claude_code(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>
         "result",
     ];
     let below = if spec.path.join("projects").is_dir() { "projects" } else { "" };
-    let (found, faults) = walk::files(&spec.path, below, is_transcript);
-    let (mut scan, files) = scan_files::<ClaudeFile>(spec, &found, faults, index, progress, &KNOWN);
-    let states: Vec<&ClaudeFile> = files.iter().map(|file| &file.present().records).collect();
+    let (found, faults) = walk::files(&spec.path, &[below], is_transcript);
+    let (mut events, mut notes) = (StoreEvents::default(), StoreNotes::default());
     let mut groups = Groups::new(spec, joined);
-    fold_claude::fold(&states, spec, &mut groups, &mut scan.events, &mut scan.notes);
-    scan.rows = groups.rows();
-    scan
+    let mut fold = fold_claude::Fold::new(spec, &mut groups, &mut events, &mut notes);
+    let take = &mut |file: &Taken<'_, ClaudeFile>| fold.take(file.number, &file.state.records);
+    let scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
+    fold.finish();
+    StoreScan { rows: groups.rows(), events, notes, ..scan }
 }
 
 /// Reads Codex rollouts.
-fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, index: Option<&[u8]>, progress: Progress<'_>) -> StoreScan {
+fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>, progress: Progress<'_>) -> StoreScan {
     const KNOWN: [&str; 6] =
         ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
-    let (mut found, mut faults) = (Vec::new(), Vec::new());
-    for below in ["sessions", "archived_sessions"] {
-        let (files, broken) = walk::files(&spec.path, below, is_transcript);
-        found.extend(files);
-        faults.extend(broken);
-    }
-    let (mut scan, files) = scan_files::<CodexFile>(spec, &found, faults, index, progress, &KNOWN);
-    let rollouts: Vec<Rollout<'_>> = found
-        .iter()
-        .zip(&files)
-        .map(|(found, file)| Rollout { name: &found.name, file: &file.present().records })
-        .collect();
+    let (found, faults) = walk::files(&spec.path, &["sessions", "archived_sessions"], is_transcript);
+    let mut fold = fold_codex::Fold::default();
+    let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
+    let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
     let mut groups = Groups::new(spec, joined);
     let StoreScan { events, notes, windows, .. } = &mut scan;
-    fold_codex::fold(&rollouts, spec, &mut Ledger { groups: &mut groups, events, notes, windows });
+    fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows });
     scan.rows = groups.rows();
     scan
 }
@@ -222,15 +240,16 @@ fn is_transcript(name: &str) -> bool {
     walk::ends(name, ".jsonl") || walk::ends(name, ".jsonl.zst")
 }
 
-/// Reads the files of a tree and adds up their lines.
+/// Reads the files of a tree, adds up their lines and hands each on.
 fn scan_files<R: Records>(
     spec: &StoreSpec,
-    found: &[FoundFile],
+    found: &Found,
     faults: Faults,
-    index: Option<&[u8]>,
+    shelf: Option<&dyn Shelf>,
     progress: Progress<'_>,
     known: &[&str],
-) -> (StoreScan, Vec<ReadFile<R>>) {
+    take: &mut dyn FnMut(&Taken<'_, R>),
+) -> StoreScan {
     let mut scan = StoreScan::default();
     if spec.path.symlink_metadata().is_err() {
         scan.fault(&spec.display, "does not exist");
@@ -239,21 +258,20 @@ fn scan_files<R: Records>(
     for (name, reason) in faults {
         scan.fault(&shown(&name), &reason);
     }
-    let old = index.and_then(index::decode::<R>).unwrap_or_default();
-    let scanned = scan::scan(found, old, progress);
+    let scanned = scan::scan(found, shelf, progress, &mut |file: Taken<'_, R>| {
+        scan.add_lines(&|| shown(file.name), &file.state.tally);
+        if let Some(fault) = file.fault {
+            scan.fault(&shown(file.name), fault);
+        }
+        take(&file);
+    });
     scan.bytes_read = scanned.bytes_read;
     scan.ways = scanned.ways;
-    scan.index = scanned.is_changed.then(|| index::encode(&scanned.index));
-    for (file, read) in found.iter().zip(&scanned.files) {
-        scan.add_lines(&shown(&file.name), &read.present().tally);
-        if let Some(fault) = &read.fault {
-            scan.fault(&shown(&file.name), fault);
-        }
-    }
+    scan.index_fault = scanned.index_fault;
     scan.input.files = found.len() as u64;
     let unknown = scan.kinds.iter().filter(|(kind, _)| !known.contains(&kind.as_str()));
     scan.unknown_kinds = unknown.map(|(kind, count)| (kind.clone(), *count)).collect();
-    (scan, scanned.files)
+    scan
 }
 
 impl StoreScan {
@@ -266,7 +284,7 @@ impl StoreScan {
     }
 
     /// Adds up the lines of a file.
-    fn add_lines(&mut self, name: &str, tally: &LineTally) {
+    fn add_lines(&mut self, name: &dyn Fn() -> String, tally: &LineTally) {
         self.input.bytes += tally.bytes;
         self.input.lines += tally.lines;
         self.input.blank_lines += tally.blank;
@@ -275,11 +293,14 @@ impl StoreScan {
         self.input.longest_line = self.input.longest_line.max(tally.longest);
         for line in &tally.damaged {
             if self.damaged.len() < KEPT {
-                self.damaged.push(Place::new(name, usize::try_from(*line).unwrap_or(usize::MAX)));
+                self.damaged.push(Place::new(name(), usize::try_from(*line).unwrap_or(usize::MAX)));
             }
         }
         for (kind, count) in tally.kinds.iter() {
-            *self.kinds.entry(kind.to_owned()).or_default() += count;
+            match self.kinds.get_mut(kind) {
+                Some(known) => *known += count,
+                None => drop(self.kinds.insert(kind.to_owned(), count)),
+            }
         }
     }
 }

@@ -1,50 +1,94 @@
-//! Small helpers of the readers: interned names and ids of fixed size.
+//! Small helpers of the readers: interned names, ids of fixed size, and places in lists by key.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-/// An id of fixed size: the first 16 bytes of the SHA-256 of its text.
+/// As long as a list has no more, it is looked through.
+const FEW: usize = 12;
+
+/// An id of fixed size: 128 bits of XXH3 over a text and its kind (decision 0110).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(super) struct Id([u8; 16]);
+#[serde(from = "[u8; 16]", into = "[u8; 16]")]
+pub(super) struct Id(u64, u64);
 
 impl Id {
     /// The id of a text of some kind.
     pub(super) fn of(kind: u8, text: &[u8]) -> Self {
-        let mut hasher = Sha256::new();
-        hasher.update([kind]);
-        hasher.update(text);
-        Self::short(hasher)
+        let hash = xxh3_128_with_seed(text, kind.into()).to_be_bytes();
+        Self::from(hash)
     }
 
     /// The id of parts that are told apart.
     pub(super) fn of_parts(parts: &[&[u8]]) -> Self {
-        let mut hasher = Sha256::new();
-        for part in parts {
-            hasher.update((part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
-        Self::short(hasher)
+        let lengths = parts.iter().map(|part| part.len() as u64);
+        let mut text: Vec<u8> = lengths.flat_map(u64::to_le_bytes).collect();
+        text.extend(parts.iter().copied().flatten());
+        Self::of(0, &text)
     }
 
-    /// The first half of a digest.
-    fn short(hasher: Sha256) -> Self {
-        let digest = hasher.finalize();
-        let mut id = [0; 16];
-        id.copy_from_slice(&digest[..16]);
-        Self(id)
+    /// This id inside something with a number.
+    pub(super) fn inside(self, number: u64) -> Self {
+        Self::of_parts(&[&<[u8; 16]>::from(self), &number.to_le_bytes()])
+    }
+}
+
+impl From<[u8; 16]> for Id {
+    fn from(bytes: [u8; 16]) -> Self {
+        let [high, low] = [0, 8].map(|at| bytes[at..].first_chunk().copied().map_or(0, u64::from_be_bytes));
+        Self(high, low)
+    }
+}
+
+impl From<Id> for [u8; 16] {
+    fn from(id: Id) -> Self {
+        (u128::from(id.0) << 64 | u128::from(id.1)).to_be_bytes()
+    }
+}
+
+/// Where the things of a growing list stand, by key. While there are few the list is looked through, then a map is kept.
+#[derive(Debug, Clone)]
+pub(super) struct Places<K>(BTreeMap<K, usize>);
+
+impl<K> Default for Places<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K> PartialEq for Places<K> {
+    /// It holds nothing of its own.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<K: Ord> Places<K> {
+    /// The place of a key in a list of this length, whose keys are told by `key_at` and do not repeat.
+    pub(super) fn of<Q: Ord + ?Sized>(&mut self, key: &Q, length: usize, key_at: impl Fn(usize) -> K) -> Option<usize>
+    where
+        K: Borrow<Q>,
+    {
+        if length <= FEW {
+            return (0..length).rev().find(|at| key_at(*at).borrow() == key);
+        }
+        for at in self.0.len()..length {
+            self.0.insert(key_at(at), at);
+        }
+        self.0.get(key).copied()
     }
 }
 
 /// Names that occur often, each kept once. Number 0 is no name.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<String>", into = "Vec<String>")]
 pub(super) struct Names {
     /// The names.
     list: Vec<String>,
-    /// Name → number; empty until a name is looked for.
-    numbers: BTreeMap<String, u32>,
+    /// Where they stand.
+    places: Places<String>,
     /// The number asked for last: most records repeat it.
     last: u32,
 }
@@ -56,14 +100,11 @@ impl Default for Names {
 }
 
 impl From<Vec<String>> for Names {
-    fn from(list: Vec<String>) -> Self {
-        Self { list, numbers: BTreeMap::new(), last: 0 }
-    }
-}
-
-impl PartialEq for Names {
-    fn eq(&self, other: &Self) -> bool {
-        self.list == other.list
+    fn from(mut list: Vec<String>) -> Self {
+        if list.is_empty() {
+            list.push(String::new());
+        }
+        Self { list, places: Places::default(), last: 0 }
     }
 }
 
@@ -79,20 +120,25 @@ impl Names {
         if self.list[self.last as usize] == name {
             return self.last;
         }
-        if self.numbers.is_empty() {
-            self.numbers = self.list.iter().enumerate().map(|(at, name)| (name.clone(), number(at))).collect();
-        }
-        let next = number(self.list.len());
-        self.last = *self.numbers.entry(name.to_owned()).or_insert(next);
-        if self.last == next {
+        let place = self.place(name).unwrap_or_else(|| {
             self.list.push(name.to_owned());
-        }
+            self.list.len() - 1
+        });
+        self.last = number(place);
         self.last
+    }
+
+    /// Where a name stands.
+    fn place(&mut self, name: &str) -> Option<usize> {
+        if self.list.len() <= FEW {
+            return self.list.iter().position(|known| known == name);
+        }
+        self.places.of(name, self.list.len(), |at| self.list[at].clone())
     }
 
     /// Frees what only looking for names needs; the list stays.
     pub(super) fn settle(&mut self) {
-        self.numbers = BTreeMap::new();
+        self.places = Places::default();
         self.list.shrink_to_fit();
     }
 

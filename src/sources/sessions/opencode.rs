@@ -84,17 +84,17 @@ fn databases(path: &Path) -> Vec<PathBuf> {
 
 /// Reads `storage/message/<session>/<message>.json`. Ids come from the path: those inside may be stale.
 fn json_files(spec: &StoreSpec, found: &mut Found, scan: &mut StoreScan, progress: Progress<'_>) {
-    let (files, faults) = walk::files(&spec.path, "storage/message", |name| walk::ends(name, ".json"));
+    let (files, faults) = walk::files(&spec.path, &["storage/message"], |name| walk::ends(name, ".json"));
     for (name, reason) in faults {
         scan.fault(&format!("{}/{name}", spec.display), &reason);
     }
-    let total: u64 = files.iter().map(|file| file.size).sum();
+    let total: u64 = files.iter().map(|file| file.stat.size).sum();
     let mut done = 0;
-    for file in &files {
-        done += file.size;
+    for file in files.iter() {
+        done += file.stat.size;
         progress(done, total);
         scan.input.files += 1;
-        scan.input.bytes += file.size;
+        scan.input.bytes += file.stat.size;
         let mut parts = file.name.rsplit('/');
         let id = parts.next().unwrap_or_default().trim_end_matches(".json");
         let session = parts.next().unwrap_or_default();
@@ -168,6 +168,7 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
         answered(message, is_side, found, &call, groups, scan);
     } else {
         unanswered(message, attempts.is_empty(), &call, groups, scan);
+        groups.sums(&call).calls += u64::from(attempts.iter().any(|attempt| attempt.is_success));
     }
     routes::count(attempts, &call, map, groups, scan);
 }
@@ -208,13 +209,8 @@ fn answered(
     sums.reasoning_tokens += message.reasoning;
     sums.retries += message.retries;
     scan.events.retries += message.retries;
-    match message.cost.filter(|cost| *cost > 0.0) {
-        Some(cost) => {
-            sums.cost_usd += cost;
-            sums.sum_cost_sq += cost * cost;
-            sums.n_cost += 1;
-        }
-        None => scan.notes.not_billed += 1,
+    if !message.cost.is_some_and(|cost| sums.bill(cost)) {
+        scan.notes.not_billed += 1;
     }
     if message.trouble.is_some() || message.is_compaction || message.retries > 0 {
         return;

@@ -1,249 +1,268 @@
 //! Reads the files of a store with two threads: what the index knows is not read again, what was appended is read on,
-//! everything else is read whole.
+//! everything else is read whole. One thread takes the files up in the order of the walk, one at a time.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek as _, SeekFrom};
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
-use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Progress;
 use super::file::{FileState, ReadFile, Records};
+use super::index::{Entry, Keeper, Old, Shelf};
 use super::lines::Block;
 use super::names::Id;
-use super::walk::FoundFile;
+use super::queue::Queue;
+use super::walk::{Found, FoundFile, ends};
 
-/// Threads that read.
-const THREADS: usize = 2;
 /// Bytes at the head of a file, and before the offset, that tell whether it is the same file.
-const PROBE: u64 = 4096;
+const PROBE: usize = 4096;
 
-/// What the index knows of one file.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(bound = "R: Records")]
-pub(super) struct Indexed<R> {
-    /// Path below the root.
-    name: String,
-    /// Device and inode.
-    inode: (u64, u64),
-    /// Size when it was read.
-    size: u64,
-    /// Time of the last change.
-    changed_ns: i64,
-    /// Digest of its head.
-    head: Id,
-    /// Digest of the last bytes before the offset.
-    tail: Id,
-    /// What was read.
-    #[serde(with = "shared")]
-    state: Arc<FileState<R>>,
-}
-
-/// A shared state is written as what it holds.
-mod shared {
-    use std::sync::Arc;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    /// Writes what is shared.
-    pub(super) fn serialize<T: Serialize, S: Serializer>(shared: &Arc<T>, to: S) -> Result<S::Ok, S::Error> {
-        T::serialize(shared, to)
-    }
-
-    /// Reads what is then shared.
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
-        T::deserialize(from).map(Arc::new)
-    }
-}
-
-/// The files of a store after a scan, and how much was read for it.
-pub(super) struct Scanned<R> {
-    /// One per found file, in their order.
-    pub(super) files: Vec<ReadFile<R>>,
-    /// What to keep for the next scan.
-    pub(super) index: Vec<Indexed<R>>,
-    /// Whether the index changed.
-    pub(super) is_changed: bool,
+/// How much was read for a scan.
+#[derive(Debug, Default)]
+pub(super) struct Scanned {
     /// Bytes read.
     pub(super) bytes_read: u64,
     /// Files read whole, read on, and taken from the index.
     pub(super) ways: [u64; 3],
+    /// Why the index could not be kept, if so.
+    pub(super) index_fault: Option<String>,
 }
 
-/// How one file was come by.
-struct Outcome<R> {
-    /// The file.
-    file: ReadFile<R>,
-    /// What the index keeps; `None` for a file that could not be read to its end.
-    indexed: Option<(Id, Id)>,
+/// A file of a store, taken up.
+pub(super) struct Taken<'a, R> {
+    /// Its number.
+    pub(super) number: usize,
+    /// Its path below the root.
+    pub(super) name: &'a str,
+    /// What was read of it.
+    pub(super) state: &'a FileState<R>,
+    /// Why the reading stopped early, if it did.
+    pub(super) fault: Option<&'a str>,
+}
+
+/// How one file was come by. States are encoded: many may wait.
+struct Outcome {
+    /// Everything up to the last line end: what a later reading goes on from.
+    closed: Vec<u8>,
+    /// Where that ends.
+    offset: u64,
+    /// With the last line, where that has no end yet.
+    with_tail: Option<Vec<u8>>,
+    /// Digests for the index; `None` for a file that could not be read to its end.
+    probes: Option<(Id, Id)>,
+    /// Why the reading stopped early, if it did.
+    fault: Option<String>,
     /// Bytes read.
     bytes: u64,
     /// 0 whole, 1 read on, 2 from the index.
     way: usize,
 }
 
-/// Reads every file. `index` is what an earlier scan kept.
-pub(super) fn scan<R: Records>(found: &[FoundFile], index: Vec<Indexed<R>>, progress: Progress<'_>) -> Scanned<R> {
-    let known = Known::new(index);
-    let mut order: Vec<usize> = (0..found.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse(found[*at].size));
-    let total: u64 = found.iter().map(|file| file.size).sum();
-    let next = AtomicUsize::new(0);
-    let done: Mutex<(u64, Vec<Option<Outcome<R>>>)> = Mutex::new((0, (0..found.len()).map(|_| None).collect()));
-    let work = || {
-        let mut block = Block::default();
-        while let Some(at) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let outcome = one(&found[*at], &known, &mut block);
-            let mut done = done.lock().expect("no thread panics while it holds the lock");
-            done.0 += found[*at].size;
-            done.1[*at] = Some(outcome);
-            progress(done.0, total);
-        }
-    };
+/// Reads every file and hands out each in the order of the walk. `shelf` holds what an earlier scan kept.
+pub(super) fn scan<R: Records>(
+    found: &Found,
+    shelf: Option<&dyn Shelf>,
+    progress: Progress<'_>,
+    visit: &mut dyn FnMut(Taken<'_, R>),
+) -> Scanned {
+    let old = Old::open(shelf.and_then(Shelf::kept), R::TAG);
+    let desk = Desk::new(found, &old, progress);
+    let to_read = desk.to_read();
+    let queue = Queue::new(&to_read);
+    let mut scanned = Scanned::default();
+    let mut keeper = Keeper::new(shelf, &old, R::TAG);
     std::thread::scope(|scope| {
-        for _ in 1..THREADS.min(found.len()) {
-            scope.spawn(work);
+        if to_read.len() > 1 {
+            scope.spawn(|| {
+                let _watch = queue.watch();
+                let mut block = Block::default();
+                queue.help(|number| desk.read::<R>(number, &mut block));
+            });
         }
-        work();
+        let _watch = queue.watch();
+        let mut block = Block::default();
+        for (at, number) in (0..found.len()).zip(0..) {
+            let (state, outcome) = desk.take::<R>(number, &queue, &mut block);
+            scanned.bytes_read += outcome.bytes;
+            scanned.ways[outcome.way] += 1;
+            let FoundFile { name, stat, .. } = found.get(at);
+            visit(Taken { number: at, name: &name, state: &state, fault: outcome.fault.as_deref() });
+            if let Some(probes) = outcome.probes {
+                keeper.put(&Entry { name, stat, offset: outcome.offset, probes }.record(&outcome.closed));
+            }
+        }
     });
-    let (_, outcomes) = done.into_inner().expect("no thread panics while it holds the lock");
-    collect(found, outcomes, &known)
-}
-
-/// Puts the outcomes together.
-fn collect<R: Records>(found: &[FoundFile], outcomes: Vec<Option<Outcome<R>>>, known: &Known<R>) -> Scanned<R> {
-    let mut scanned = Scanned {
-        files: Vec::with_capacity(found.len()),
-        index: Vec::new(),
-        is_changed: false,
-        bytes_read: 0,
-        ways: [0; 3],
-    };
-    for (file, outcome) in found.iter().zip(outcomes) {
-        let outcome = outcome.expect("every file was given to a thread");
-        scanned.bytes_read += outcome.bytes;
-        scanned.ways[outcome.way] += 1;
-        scanned.is_changed |= outcome.way != 2 && !known.tells(file, &outcome);
-        if let Some((head, tail)) = outcome.indexed {
-            let FoundFile { name, inode, size, changed_ns, .. } = file.clone();
-            let state = Arc::clone(&outcome.file.closed);
-            scanned.index.push(Indexed { name, inode, size, changed_ns, head, tail, state });
-        }
-        scanned.files.push(outcome.file);
-    }
-    let names = scanned.index.iter().map(|file| file.name.as_str());
-    scanned.is_changed |=
-        scanned.index.len() != known.by_name.len() || !names.eq(known.order.iter().map(String::as_str));
+    scanned.index_fault = keeper.finish();
     scanned
 }
 
-/// What the index knows, by name and by inode.
-struct Known<R> {
-    /// By name.
-    by_name: BTreeMap<String, Indexed<R>>,
-    /// Inode → name.
-    by_inode: BTreeMap<(u64, u64), String>,
-    /// Names in the order of the index.
-    order: Vec<String>,
+/// What the threads of a scan share.
+struct Desk<'a, 's> {
+    /// The files.
+    found: &'a Found,
+    /// What an earlier scan kept.
+    old: &'a Old<'s>,
+    /// What that knows of every file.
+    known: Vec<Option<u32>>,
+    /// Bytes of files that are done.
+    done: AtomicU64,
+    /// Bytes of all files.
+    total: u64,
+    /// Is told.
+    progress: Progress<'a>,
 }
 
-impl<R: Records> Known<R> {
-    /// Sorts what the index knows.
-    fn new(index: Vec<Indexed<R>>) -> Self {
-        let by_inode = index.iter().map(|file| (file.inode, file.name.clone())).collect();
-        let order = index.iter().map(|file| file.name.clone()).collect();
-        Self { order, by_name: index.into_iter().map(|file| (file.name.clone(), file)).collect(), by_inode }
+impl<'a, 's> Desk<'a, 's> {
+    /// Nothing done yet.
+    fn new(found: &'a Found, old: &'a Old<'s>, progress: Progress<'a>) -> Self {
+        let mut guess = 0;
+        let find = |at| {
+            let known = old.find(&found.name(at), found.stat(at), guess);
+            guess = known.map_or(guess, |known| known + 1);
+            known
+        };
+        let known = (0..found.len()).map(find).collect();
+        let total = (0..found.len()).map(|at| found.stat(at).size).sum();
+        Self { found, old, known, done: AtomicU64::new(0), total, progress }
     }
 
-    /// Whether a file that was read gave nothing but what is known: its last line still has no end.
-    fn tells(&self, file: &FoundFile, outcome: &Outcome<R>) -> bool {
-        self.by_name.get(&file.name).is_some_and(|known| {
-            (known.inode, known.size, known.changed_ns) == (file.inode, file.size, file.changed_ns)
-                && known.state.offset == outcome.file.closed.offset
-                && outcome.indexed == Some((known.head, known.tail))
-        })
+    /// The files that must be opened, with their sizes.
+    fn to_read(&self) -> Vec<(u32, u64)> {
+        let numbers = (0..).zip(0..self.found.len());
+        let changed = numbers.filter(|(number, _)| !self.is_unchanged(*number));
+        changed.map(|(number, at)| (number, self.found.stat(at).size)).collect()
     }
 
-    /// What is known of a file: the same inode under this name, else the same inode under another one.
-    fn of(&self, file: &FoundFile) -> Option<&Indexed<R>> {
-        let same = self.by_name.get(&file.name).filter(|known| known.inode == file.inode);
-        same.or_else(|| self.by_name.get(self.by_inode.get(&file.inode)?))
+    /// Whether a file is as it was when it was read to its end.
+    fn is_unchanged(&self, number: u32) -> bool {
+        let stat = self.found.stat(number as usize);
+        self.known[number as usize].is_some_and(|known| self.old.is_unchanged(known, stat))
     }
-}
 
-/// Comes by one file.
-fn one<R: Records>(found: &FoundFile, known: &Known<R>, block: &mut Block) -> Outcome<R> {
-    let fresh = || FileState::<R>::begin(Path::new(&found.name));
-    let broken = |fault: String| Outcome {
-        file: ReadFile { closed: Arc::new(fresh()), with_tail: None, fault: Some(fault) },
-        indexed: None,
-        bytes: 0,
-        way: 0,
-    };
-    let is_packed = super::walk::ends(&found.name, ".zst");
-    let known = known.of(found);
-    if let Some(known) = known
-        && (known.size, known.changed_ns) == (found.size, found.changed_ns)
-        && (is_packed || known.state.offset == found.size)
-    {
-        let file = ReadFile { closed: Arc::clone(&known.state), with_tail: None, fault: None };
-        return Outcome { file, indexed: Some((known.head, known.tail)), bytes: 0, way: 2 };
-    }
-    let mut source = match File::open(&found.path) {
-        Ok(source) => source,
-        Err(error) => return broken(super::fault(&error)),
-    };
-    if is_packed {
-        return packed(source, fresh(), block);
-    }
-    let grown = known.filter(|known| known.state.offset <= found.size && is_same(&source, known));
-    let (state, way) = grown.map_or_else(|| (fresh(), 0), |known| (FileState::clone(&known.state), 1));
-    let from = state.offset;
-    if let Err(error) = source.seek(SeekFrom::Start(from)) {
-        return broken(super::fault(&error));
-    }
-    let mut file = state.read_on(&source, block);
-    let end = file.present().tally.bytes;
-    let probes = match (probes(&source, file.closed.offset), &file.fault) {
-        (Ok(probes), None) => Some(probes),
-        (Err(error), None) => {
-            file.fault = Some(super::fault(&error));
-            None
+    /// One file, from the index or from whichever thread read it.
+    fn take<R: Records>(&self, number: u32, queue: &Queue<Outcome>, block: &mut Block) -> (FileState<R>, Outcome) {
+        let is_unchanged = self.is_unchanged(number);
+        if is_unchanged && let Some(kept) = self.kept(number) {
+            self.tell(number);
+            return kept;
         }
-        _ => None,
-    };
-    Outcome { file, indexed: probes, bytes: end.saturating_sub(from), way }
+        let outcome = if is_unchanged {
+            self.read::<R>(number, block).0
+        } else {
+            queue.take(number, |number| self.read::<R>(number, block))
+        };
+        let bytes = outcome.with_tail.as_ref().unwrap_or(&outcome.closed);
+        (postcard::from_bytes(bytes).expect("it was encoded by this very reader"), outcome)
+    }
+
+    /// What the index knows of a file that did not change.
+    fn kept<R: Records>(&self, number: u32) -> Option<(FileState<R>, Outcome)> {
+        let (entry, closed) = self.old.get(self.known[number as usize]?)?;
+        let is_it = entry.stat == *self.found.stat(number as usize);
+        let state = postcard::from_bytes(&closed).ok()?;
+        let is_it = is_it && is_alike::<R>(&entry.name, &self.found.name(number as usize));
+        let Entry { offset, probes, .. } = entry;
+        let outcome = Outcome { offset, probes: Some(probes), way: 2, ..Outcome::of(closed) };
+        is_it.then_some((state, outcome))
+    }
+
+    /// Reads one file. Returns what came of it, and the bytes that holds.
+    fn read<R: Records>(&self, number: u32, block: &mut Block) -> (Outcome, usize) {
+        let file = self.found.get(number as usize);
+        let outcome = self.open::<R>(number, &file, block).unwrap_or_else(|fault| {
+            let nothing = encode(&FileState::<R>::begin(&file.name));
+            Outcome { fault: Some(fault), ..Outcome::of(nothing) }
+        });
+        self.tell(number);
+        let held = outcome.closed.len() + outcome.with_tail.as_ref().map_or(0, Vec::len);
+        (outcome, held + size_of::<Outcome>())
+    }
+
+    /// Says that a file is done.
+    fn tell(&self, number: u32) {
+        let size = self.found.stat(number as usize).size;
+        (self.progress)(self.done.fetch_add(size, Ordering::Relaxed) + size, self.total);
+    }
+
+    /// Opens one file and reads what is new in it.
+    fn open<R: Records>(&self, number: u32, file: &FoundFile, block: &mut Block) -> Result<Outcome, String> {
+        let fault = |error: std::io::Error| super::fault(&error);
+        let source = File::open(&file.path).map_err(fault)?;
+        if ends(&file.name, ".zst") {
+            return Ok(packed(source, FileState::<R>::begin(&file.name), block));
+        }
+        let grown = self.grown::<R>(number, file, &source);
+        let way = usize::from(grown.is_some());
+        let state = grown.unwrap_or_else(|| FileState::begin(&file.name));
+        let from = state.offset;
+        let size = source.metadata().map_err(fault)?.len();
+        (&source).seek(SeekFrom::Start(from)).map_err(fault)?;
+        let mut read = state.read_on(&source, size.saturating_sub(from), block);
+        let probes = probes(&source, read.closed.offset);
+        if let (Err(error), None) = (&probes, &read.fault) {
+            read.fault = Some(super::fault(error));
+        }
+        let bytes = read.present().tally.bytes.saturating_sub(from);
+        let probes = probes.ok().filter(|_| read.fault.is_none());
+        Ok(Outcome { probes, bytes, way, ..Outcome::of_read(&read) })
+    }
+
+    /// What is known of a file that begins as it did and may have grown.
+    fn grown<R: Records>(&self, number: u32, file: &FoundFile, source: &File) -> Option<FileState<R>> {
+        let (entry, state) = self.old.get(self.known[number as usize]?)?;
+        let is_it = entry.stat.inode == file.stat.inode && entry.offset <= file.stat.size;
+        let is_it = is_it && is_alike::<R>(&entry.name, &file.name);
+        (is_it && probes(source, entry.offset).is_ok_and(|probes| probes == entry.probes))
+            .then(|| postcard::from_bytes(&state).ok())?
+    }
+}
+
+impl Outcome {
+    /// Of an encoded state alone.
+    fn of(closed: Vec<u8>) -> Self {
+        Self { closed, offset: 0, with_tail: None, probes: None, fault: None, bytes: 0, way: 0 }
+    }
+
+    /// Of a file that was read.
+    fn of_read<R: Records>(read: &ReadFile<R>) -> Self {
+        let with_tail = read.with_tail.as_ref().map(encode);
+        Self { offset: read.closed.offset, with_tail, fault: read.fault.clone(), ..Self::of(encode(&read.closed)) }
+    }
+}
+
+/// The bytes of a state.
+fn encode<R: Records>(state: &FileState<R>) -> Vec<u8> {
+    postcard::to_stdvec(state).expect("memory can be written")
+}
+
+/// Whether what was read under one name is what would have been read under another.
+fn is_alike<R: Records>(one: &str, other: &str) -> bool {
+    one == other || ends(one, ".zst") == ends(other, ".zst") && R::begin(one) == R::begin(other)
 }
 
 /// Reads a packed file whole. A broken one gives what came out before the fault.
-fn packed<R: Records>(source: File, state: FileState<R>, block: &mut Block) -> Outcome<R> {
-    let file = match zstd::stream::read::Decoder::new(source) {
-        Ok(decoder) => state.read_on(decoder, block),
-        Err(error) => ReadFile { closed: Arc::new(state), with_tail: None, fault: Some(super::fault(&error)) },
+fn packed<R: Records>(source: File, state: FileState<R>, block: &mut Block) -> Outcome {
+    let mut read = match zstd::stream::read::Decoder::new(source) {
+        Ok(decoder) => state.read_on(decoder, u64::MAX, block),
+        Err(error) => ReadFile { closed: state, with_tail: None, fault: Some(super::fault(&error)) },
     };
-    let bytes = file.present().tally.bytes;
     // A last line without an end is final here: nobody appends to a packed file.
-    let file = ReadFile { closed: file.with_tail.map_or(file.closed, Arc::new), with_tail: None, fault: file.fault };
+    read.closed = read.with_tail.take().unwrap_or(read.closed);
     let probe = Id::of(b'z', b"");
-    Outcome { indexed: file.fault.is_none().then_some((probe, probe)), file, bytes, way: 0 }
-}
-
-/// Whether the bytes that were probed are still there.
-fn is_same<R>(source: &File, known: &Indexed<R>) -> bool {
-    probes(source, known.state.offset).is_ok_and(|probes| probes == (known.head, known.tail))
+    let probes = read.fault.is_none().then_some((probe, probe));
+    Outcome { probes, bytes: read.closed.tally.bytes, ..Outcome::of_read(&read) }
 }
 
 /// Digests of the head of a file and of the last bytes before an offset.
 fn probes(mut source: &File, offset: u64) -> std::io::Result<(Id, Id)> {
-    let length = offset.min(PROBE);
-    let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
+    let mut room = [0; PROBE];
+    let length = usize::try_from(offset).map_or(PROBE, |offset| offset.min(PROBE));
+    let bytes = &mut room[..length];
     source.seek(SeekFrom::Start(0))?;
-    source.read_exact(&mut bytes)?;
-    let head = Id::of(b'h', &bytes);
-    source.seek(SeekFrom::Start(offset - length))?;
-    source.read_exact(&mut bytes)?;
-    Ok((head, Id::of(b't', &bytes)))
+    source.read_exact(bytes)?;
+    let head = Id::of(b'h', bytes);
+    if offset > length as u64 {
+        source.seek(SeekFrom::Start(offset - length as u64))?;
+        source.read_exact(bytes)?;
+    }
+    Ok((head, Id::of(b't', bytes)))
 }

@@ -3,7 +3,6 @@
 
 mod cells;
 mod lines;
-mod parquet;
 mod quoted;
 
 use std::collections::BTreeMap;
@@ -15,6 +14,7 @@ use serde_json::{Map, Value};
 pub(super) use self::cells::{Cells, effort, quoted, rows_of};
 use self::lines::{Lines, describe};
 use self::quoted::WholeRecords;
+use crate::parquet;
 use crate::vocabulary::{Digest, Place, SourceId, SourceNote, SourceState};
 
 /// How many unknown columns a remark names.
@@ -161,7 +161,9 @@ impl<T, F: FnMut(&Cells) -> Result<T, String>> Reading<'_, T, F> {
     /// Reads the rows of Parquet; their places are numbers of rows, counted from 1.
     fn read_parquet(&mut self, lines: Lines) -> Result<Digest, String> {
         let (bytes, digest) = lines.rest().map_err(|_| self.torn())?;
-        let texts = parquet::texts(&bytes).map_err(|reason| format!("{} {reason}", self.file.display))?;
+        let named = |reason: String| format!("{} {reason}", self.file.display);
+        let texts = parquet::texts(&bytes).map_err(named)?;
+        texts.unread_of(self.file.columns.known.iter().copied()).map_err(named)?;
         let header = self.header(&ByteRecord::from(texts.names), 1)?;
         for (at, row) in texts.rows.into_iter().enumerate() {
             let mut cells = Cells::new(self.file.columns.known);

@@ -124,7 +124,7 @@ fn lost(attempt: &Attempt, call: &Call, groups: &mut Groups<'_>, scan: &mut Stor
     }
 }
 
-/// Attempts whose message is not in the store: their times and failures count, their tokens do not.
+/// Attempts whose message is not in the store: that they were made, their times and failures count, their tokens do not.
 pub(super) fn loose(
     attempts: &Attempts,
     ids: &HashSet<Id>,
@@ -144,7 +144,9 @@ pub(super) fn loose(
             ..Call::default()
         };
         if attempt.is_success {
-            attempt.time(attempt.output, groups.sums(&call));
+            let sums = groups.sums(&call);
+            sums.calls += 1;
+            attempt.time(attempt.output, sums);
         }
         lost(attempt, &call, groups, scan);
     }

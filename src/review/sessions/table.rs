@@ -1,0 +1,163 @@
+//! Session evidence put to its pools and priced: what the table, the history and the evidence of a review are made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::{Stores, UNRECORDED, session_pools};
+use crate::evidence::calls::{Holder, Pools, Way, ways};
+use crate::identity::Identity;
+use crate::review::gather::Gathered;
+use crate::review::pools;
+use crate::ring::Catalogue;
+use crate::rollup::{Part, Priced, RollupKey, RollupRow, better_kept, of_calls, with_sitter};
+use crate::settings::Settings;
+use crate::vocabulary::{CallKey, CallRow, ModelId, Prices, ProviderId, ScorecardRow, StatedPool, StoreKind};
+
+/// What the pools of the fleet hold today.
+pub fn holders(gathered: &Gathered, settings: &Settings, now: DateTime<Utc>) -> Vec<Holder> {
+    let catalogue = Catalogue::of_offers(&gathered.offers);
+    let planned = pools::plan(gathered, settings, Some(&catalogue), now.timestamp_millis());
+    let rings = planned.iter().filter(|planned| !planned.is_single).filter_map(|planned| planned.ring.as_ref().ok());
+    rings
+        .flat_map(|ring| {
+            ring.members().iter().map(|member| Holder {
+                pool: ring.pool().to_string(),
+                provider: member.target.provider.to_string(),
+                model: member.key.model.clone(),
+                effort: member.key.effort.clone(),
+            })
+        })
+        .collect()
+}
+
+/// List prices by provider and canonical model, from the catalogue.
+pub fn prices(gathered: &Gathered) -> BTreeMap<(String, ModelId), Prices> {
+    let price = |offer: &crate::vocabulary::CatalogueOffer| {
+        let model = gathered.identity.offer(&offer.provider, &offer.id).model()?.clone();
+        Some(((offer.provider.to_string(), model), offer.prices))
+    };
+    gathered.offers.iter().filter_map(price).collect()
+}
+
+/// Session evidence put to its pools and priced: what the table and the history are made of.
+pub struct Table<'a> {
+    /// One part per call row, scorecard row, babysitter row and row of another engine; days the history knows better
+    /// are taken from there.
+    pub parts: Vec<Part<'a>>,
+    /// Responses by the way their pool was found.
+    pub ways: BTreeMap<Way, u64>,
+    /// What to say.
+    pub remarks: Vec<String>,
+}
+
+/// Everything a table is made from.
+pub struct Ingredients<'a> {
+    /// Names.
+    pub identity: &'a Identity,
+    /// Scorecards.
+    pub cards: &'a [ScorecardRow],
+    /// Stores, babysitter log, other engines.
+    pub stores: &'a Stores,
+    /// What the pools hold.
+    pub holders: Vec<Holder>,
+    /// List prices.
+    pub prices: BTreeMap<(String, ModelId), Prices>,
+    /// Days kept from earlier runs.
+    pub kept: Vec<RollupRow>,
+    /// The instant of the run.
+    pub now: DateTime<Utc>,
+    /// Attempts younger than this are immature.
+    pub mature_hours: f64,
+}
+
+impl<'a> Ingredients<'a> {
+    /// The table.
+    pub fn table(self) -> Table<'a> {
+        let sessions = session_pools(self.cards, &self.stores.sitter);
+        let pools = Pools::new(self.identity, self.holders.iter().cloned(), &sessions);
+        let mut parts: Vec<Part<'a>> = Vec::new();
+        let mut unpriced: BTreeSet<String> = BTreeSet::new();
+        for row in self.stores.calls() {
+            let prices = price(self.identity, &self.prices, row);
+            if prices.is_none() && row.sums.responses > 0 && row.sums.n_cost == 0 {
+                unpriced.insert(format!("{}/{}", row.key.provider, row.key.model));
+            }
+            let call = Priced { row, pool: pools.of(&row.key).0, prices };
+            let rows = of_calls([call], self.now);
+            let is_routed = matches!(row.key.stated, StatedPool::Attempt(_));
+            parts.extend(rows.into_iter().map(|whole| Part { row: whole, calls: Some(&row.sums), is_routed }));
+        }
+        let mut all = BTreeMap::new();
+        for (_, scan) in &self.stores.scans {
+            for (way, count) in ways(&pools, &scan.rows) {
+                *all.entry(way).or_default() += count;
+            }
+        }
+        for row in &self.stores.external {
+            let (row, way) = settled(row, &pools);
+            *all.entry(way).or_default() += row.usage.responses;
+            parts.push(Part { row, calls: None, is_routed: false });
+        }
+        let mut remarks = self.stores.remarks();
+        let fresh: Vec<RollupRow> = parts.iter().map(|part| part.row.clone()).collect();
+        let better: BTreeSet<_> = better_kept(&fresh, &self.kept).into_iter().collect();
+        remarks.extend(oldest(&fresh, &better));
+        parts.retain(|part| !better.contains(&(part.row.key.day, part.row.key.source.clone())));
+        let kept = self.kept.iter().filter(|row| better.contains(&(row.key.day, row.key.source.clone())));
+        parts.extend(kept.map(|row| Part { row: row.clone(), calls: None, is_routed: false }));
+        parts.extend(self.attempts().into_iter().map(|row| Part { row, calls: None, is_routed: false }));
+        remarks.extend(
+            (!unpriced.is_empty())
+                .then(|| format!("no price for {}", unpriced.into_iter().collect::<Vec<_>>().join(", "))),
+        );
+        Table { parts, ways: all, remarks }
+    }
+
+    /// Rows of scorecards and the babysitter log.
+    fn attempts(&self) -> Vec<RollupRow> {
+        #[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
+        let mature = Duration::try_seconds((self.mature_hours * 3600.0) as i64).unwrap_or_default();
+        with_sitter(self.cards, &self.stores.sitter, self.now - mature)
+    }
+}
+
+/// A row of another engine with its pool: the one it states, as a gateway names it, else the only one that holds the member.
+fn settled(row: &RollupRow, pools: &Pools<'_>) -> (RollupRow, Way) {
+    let RollupKey { pool, provider, model, effort, .. } = row.key.clone();
+    let key = CallKey {
+        source: StoreKind::Litellm,
+        day: Some(row.key.day),
+        session: String::new(),
+        stated: if pool.is_empty() { StatedPool::Nothing } else { StatedPool::Session(pool) },
+        provider,
+        model,
+        effort: Some(effort).filter(|effort| effort != UNRECORDED),
+        is_fast: row.key.mode == "fast",
+        home: row.key.home.clone(),
+        task_class: row.key.task_class.clone(),
+        kinds: 0,
+    };
+    let (pool, way) = pools.of(&key);
+    let key = RollupKey { pool: pool.unwrap_or_default(), ..row.key.clone() };
+    (RollupRow { key, ..row.clone() }, way)
+}
+
+/// The list price of a row.
+fn price(identity: &Identity, prices: &BTreeMap<(String, ModelId), Prices>, row: &CallRow) -> Option<Prices> {
+    let provider = ProviderId::new(row.key.provider.as_str());
+    let model = identity.offer(&provider, &row.key.model).model()?.clone();
+    prices.get(&(row.key.provider.clone(), model)).copied().filter(|_| !row.key.is_fast)
+}
+
+/// How far the stores reach back, and how many days come from the history.
+fn oldest(fresh: &[RollupRow], better: &BTreeSet<(chrono::NaiveDate, String)>) -> Vec<String> {
+    let first = fresh.iter().filter(|row| row.usage.responses > 0).map(|row| row.key.day).min();
+    let mut remarks: Vec<String> =
+        first.map(|day| format!("the stores hold nothing older than {day}")).into_iter().collect();
+    if !better.is_empty() {
+        let days: BTreeSet<_> = better.iter().map(|(day, _)| day).collect();
+        remarks.push(format!("{} days come from the history: the stores no longer hold all of them", days.len()));
+    }
+    remarks
+}
