@@ -16,7 +16,7 @@ binary="${1:-$PWD/target/release/pool-review}"
 work="$(mktemp -d)"
 trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
 exec python3 - "$binary" "$work" <<'PYTHON'
-import os, shutil, subprocess, sys, threading
+import os, shutil, subprocess, sys, threading, time
 
 binary, work = sys.argv[1:3]
 os.chmod(work, 0o755)
@@ -33,7 +33,7 @@ def run(name, store, as_nobody=False):
     header, *lines = [line.split(",") for line in out.splitlines()]
     responses = sum(int(line[header.index("responses")]) for line in lines)
     seconds = used.ru_utime + used.ru_stime
-    print(f"{name:34} {seconds:7.2f} CPU s {used.ru_maxrss / 1024:8.1f} MiB peak, {responses} responses, exit {os.waitstatus_to_exitcode(status)}")
+    print(f"{name:34} {seconds:7.2f} CPU s {used.ru_maxrss / 1024:8.1f} MiB peak, {responses} responses, exit {os.waitstatus_to_exitcode(status)}", flush=True)
     for line in err.splitlines():
         print(f"    {line.replace(work, '')}")
 
@@ -85,6 +85,7 @@ def grow():
         while not at_rest.is_set():
             out.write("".join(LINE % f"g{lines + n}" for n in range(1000)))
             lines += 1000
+            time.sleep(0.002)
 
 
 writer = threading.Thread(target=grow)

@@ -271,7 +271,7 @@ pub(super) fn has_control(line: &[u8]) -> bool {
 pub(super) fn millis(value: &[u8]) -> Option<i64> {
     let inner = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     quick_millis(inner).or_else(|| {
-        let time = chrono::DateTime::parse_from_rfc3339(std::str::from_utf8(inner).ok()?).ok()?;
+        let time = chrono::DateTime::parse_from_rfc3339(&text(value)?).ok()?;
         Some((time.timestamp_micros() + 500).div_euclid(1000))
     })
 }

@@ -156,7 +156,7 @@ impl<'a> Payload<'a> {
         let words = text(self.message).unwrap_or_default();
         let info = String::from_utf8_lossy(self.error);
         let says = |parts: &[&str]| parts.iter().any(|part| info.contains(part) || words.contains(part));
-        if self.error == b"\"usage_limit_exceeded\"" || words.contains("usage limit") {
+        if text(self.error).as_deref() == Some("usage_limit_exceeded") || words.contains("usage limit") {
             Failure::Quota
         } else if says(&["overload", "server_error", "internal_server", "high demand"]) {
             Failure::Overloaded
