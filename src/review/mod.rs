@@ -9,6 +9,7 @@ mod definitions;
 mod gates;
 pub mod gather;
 pub mod inspect;
+mod limits;
 mod links;
 mod looks;
 mod market;
