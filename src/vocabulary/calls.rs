@@ -69,6 +69,18 @@ pub mod used {
     pub const OUTPUT: u8 = 32;
 }
 
+/// What a store itself says a call cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bill {
+    /// Nothing.
+    #[default]
+    Unstated,
+    /// 0, as on a subscription: not billed, and not free.
+    Zero,
+    /// An amount.
+    Billed,
+}
+
 /// What the calls of one row have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallKey {
@@ -94,6 +106,8 @@ pub struct CallKey {
     pub task_class: String,
     /// Kinds of tokens used, bits of [`used`]: what a price must know.
     pub kinds: u8,
+    /// What the store says they cost.
+    pub bill: Bill,
 }
 
 /// Output and the time it took: one timed response.
@@ -112,6 +126,8 @@ pub struct CallSums {
     pub calls: u64,
     /// Calls lost to limits, overload, authentication or the network.
     pub infra: u64,
+    /// Calls that ended without an answer and without blame: cut short, or the losing leg of a race.
+    pub blameless: u64,
     /// Calls with tokens.
     pub responses: u64,
     /// Responses without a final count: their output is a lower bound.
@@ -159,6 +175,7 @@ impl CallSums {
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.infra += other.infra;
+        self.blameless += other.blameless;
         self.responses += other.responses;
         self.output_incomplete += other.output_incomplete;
         self.sidechain_responses += other.sidechain_responses;

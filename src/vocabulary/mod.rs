@@ -18,7 +18,7 @@ mod routes;
 mod usage;
 mod windows;
 
-pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
+pub use calls::{Bill, CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
 pub use digest::{Digest, canonical_json, fnv1a_hex, git_blob, sha256_hex, subtree_digest};
 pub use fleet::{
     ConfigModel, Layer, LayerState, OMO_VARIANTS, OverrideAction, PoolFormat, ProviderRule, RouteOverride, Term,

@@ -12,7 +12,7 @@ use crate::review::pools;
 use crate::ring::Catalogue;
 use crate::rollup::{Part, Priced, RollupKey, RollupRow, better_kept, of_calls, with_sitter};
 use crate::settings::Settings;
-use crate::vocabulary::{CallKey, CallRow, ModelId, Prices, ProviderId, ScorecardRow, StatedPool, StoreKind};
+use crate::vocabulary::{Bill, CallKey, CallRow, ModelId, Prices, ProviderId, ScorecardRow, StatedPool, StoreKind};
 
 /// What the pools of the fleet hold today.
 pub fn holders(gathered: &Gathered, settings: &Settings, now: DateTime<Utc>) -> Vec<Holder> {
@@ -137,6 +137,7 @@ fn settled(row: &RollupRow, pools: &Pools<'_>) -> (RollupRow, Way) {
         home: row.key.home.clone(),
         task_class: row.key.task_class.clone(),
         kinds: 0,
+        bill: Bill::default(),
     };
     let (pool, way) = pools.of(&key);
     let key = RollupKey { pool: pool.unwrap_or_default(), ..row.key.clone() };

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use super::claude_code::NO_TIME;
 use super::names::Names;
 use super::{StoreSpec, class_of};
-use crate::vocabulary::{CallKey, CallRow, CallSums, StatedPool, Timed};
+use crate::vocabulary::{Bill, CallKey, CallRow, CallSums, StatedPool, Timed};
 
 /// Smallest output that is timed, tokens.
 pub(super) const MIN_OUTPUT: u64 = 50;
@@ -39,6 +39,8 @@ struct GroupKey {
     is_fast: bool,
     /// Kinds of tokens.
     kinds: u8,
+    /// What the store says it cost.
+    bill: Bill,
 }
 
 /// What a reader knows of a call, names as numbers of the groups.
@@ -64,6 +66,8 @@ pub(super) struct Call {
     pub(super) is_fast: bool,
     /// Kinds of tokens.
     pub(super) kinds: u8,
+    /// What the store says it cost.
+    pub(super) bill: Bill,
 }
 
 /// The groups of one store.
@@ -139,6 +143,7 @@ impl<'a> Groups<'a> {
             class,
             is_fast: call.is_fast,
             kinds: call.kinds,
+            bill: call.bill,
         };
         let sums = self.sums.entry(key).or_default();
         if let Some(at) = instant(call.at) {
@@ -186,6 +191,7 @@ impl<'a> Groups<'a> {
                     home: text(key.home),
                     task_class: text(key.class),
                     kinds: key.kinds,
+                    bill: key.bill,
                 };
                 CallRow { key, sums }
             })
