@@ -12,13 +12,15 @@ mod lines;
 mod litellm;
 mod names;
 mod opencode;
+mod overlaps;
 mod queue;
+mod remarks;
 mod scan;
 mod skim;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
@@ -30,6 +32,7 @@ use self::fold_codex::Ledger;
 use self::groups::Groups;
 use self::index::InMemory;
 pub use self::index::{Draft, Kept, Shelf};
+pub use self::overlaps::without_overlaps;
 use self::scan::Taken;
 use self::walk::{Faults, Found};
 use crate::vocabulary::{CallRow, Place, StoreEvents, StoreKind};
@@ -58,6 +61,8 @@ pub struct StoreSpec {
     pub kind: StoreKind,
     /// Where it is: a folder, or the file of a database or export.
     pub path: PathBuf,
+    /// Every folder of a store of several, with what each is called; empty for a store of one.
+    pub roots: Vec<(PathBuf, String)>,
     /// What it is called in messages.
     pub display: String,
     /// Provider of calls that state none.
@@ -77,7 +82,37 @@ impl StoreSpec {
     pub fn new(kind: StoreKind, path: PathBuf) -> Self {
         let display = path.to_string_lossy().replace('\\', "/");
         let provider = (kind == StoreKind::ClaudeCode).then(|| "anthropic".to_owned());
-        Self { kind, path, display, provider, gateway: None, home: None, homes: BTreeMap::new(), classes: Vec::new() }
+        let (roots, homes, classes) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { kind, path, roots, display, provider, gateway: None, home: None, homes, classes }
+    }
+
+    /// A store at a path that starts at the workspace. Of Claude Code it may be a list with commas, as `CLAUDE_CONFIG_DIR` may be:
+    /// several folders are one store, and ids are unique over all of them.
+    pub fn below(kind: StoreKind, workspace: &Path, path: &Path) -> Self {
+        let mut spec = Self::new(kind, workspace.join(path));
+        spec.display = path.to_string_lossy().replace('\\', "/");
+        let parts: Vec<&str> = spec.display.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+        if kind == StoreKind::ClaudeCode && parts.len() > 1 && !spec.path.exists() {
+            spec.roots = parts.into_iter().map(|part| (workspace.join(part), part.to_owned())).collect();
+        }
+        spec
+    }
+
+    /// Its folders, or its file, with what each is called.
+    pub fn tops(&self) -> Vec<(&Path, &str)> {
+        if self.roots.is_empty() {
+            return vec![(&self.path, &self.display)];
+        }
+        self.roots.iter().map(|(path, shown)| (path.as_path(), shown.as_str())).collect()
+    }
+
+    /// What a file of it is called.
+    fn shown(&self, name: &str) -> String {
+        match (name.is_empty(), self.roots.is_empty()) {
+            (true, _) => self.display.clone(),
+            (false, true) => format!("{}/{name}", self.display),
+            (false, false) => name.to_owned(),
+        }
     }
 }
 
@@ -123,6 +158,10 @@ pub struct StoreNotes {
     pub codex_orphan_replay_tokens: u64,
     /// Copies of calls under another id.
     pub copies_dropped: u64,
+    /// Rows of calls that stand in other rows too: exports overlap.
+    pub repeated: u64,
+    /// Responses that state more tokens than are counted.
+    pub capped: u64,
     /// Calls answered from a cache of the gateway: no model work.
     pub cache_hits: u64,
     /// Rows that are no generation.
@@ -148,6 +187,10 @@ pub struct StoreScan {
     pub unknown_kinds: BTreeMap<String, u64>,
     /// The first damaged lines.
     pub damaged: Vec<Place>,
+    /// Of the last lines still being written, those of files that were cut off: nobody writes on.
+    pub cut_tails: u64,
+    /// What files do not say at all, one sentence each.
+    pub gaps: BTreeSet<String>,
     /// Files and folders that could not be read, with the reason: the first few.
     pub faults: Vec<String>,
     /// How many there are.
@@ -209,8 +252,12 @@ fn claude_code(
         "started",
         "result",
     ];
-    let below = if spec.path.join("projects").is_dir() { "projects" } else { "" };
-    let (found, faults) = walk::files(&spec.path, &[below], is_transcript);
+    let (found, mut faults) = claude_files(spec);
+    if found.len() == 0 && faults.is_empty() {
+        let tops = spec.tops().into_iter().filter(|(top, _)| top.exists() && !top.join("projects").is_dir());
+        let name = |shown: &str| if spec.roots.is_empty() { String::new() } else { shown.to_owned() };
+        faults.extend(tops.map(|(_, shown)| (name(shown), "holds neither projects/ nor a transcript".to_owned())));
+    }
     let (mut events, mut notes) = (StoreEvents::default(), StoreNotes::default());
     let mut groups = Groups::new(spec, joined);
     let mut fold = fold_claude::Fold::new(spec, &mut groups, &mut events, &mut notes);
@@ -222,9 +269,9 @@ fn claude_code(
 
 /// Reads Codex rollouts.
 fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>, progress: Progress<'_>) -> StoreScan {
-    const KNOWN: [&str; 6] =
-        ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
-    let (found, faults) = walk::files(&spec.path, &["sessions", "archived_sessions"], is_transcript);
+    const KNOWN: [&str; 7] =
+        ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot", "turn.failed"];
+    let (found, faults) = codex_files(spec);
     let mut fold = fold_codex::Fold::default();
     let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
     let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
@@ -233,6 +280,32 @@ fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>,
     fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows });
     scan.rows = groups.rows();
     scan
+}
+
+/// The transcripts of a Claude Code store: those below `projects/`, where a folder has one.
+fn claude_files(spec: &StoreSpec) -> (Found, Faults) {
+    let top = |(path, shown): (&Path, &str)| {
+        let below = if path.join("projects").is_dir() { "projects" } else { "" };
+        let name = if spec.roots.is_empty() { String::new() } else { shown.to_owned() };
+        (if below.is_empty() { path.to_owned() } else { path.join(below) }, walk::joined(&name, below))
+    };
+    let root = if spec.roots.is_empty() { spec.path.clone() } else { PathBuf::new() };
+    let tops: Vec<_> = spec.tops().into_iter().map(top).collect();
+    walk::files_of(&root, &tops, is_transcript)
+}
+
+/// The rollouts of a Codex store: those below its two folders, else those of a folder that is one of the two.
+fn codex_files(spec: &StoreSpec) -> (Found, Faults) {
+    const BELOW: [&str; 2] = ["sessions", "archived_sessions"];
+    if BELOW.iter().any(|below| spec.path.join(below).symlink_metadata().is_ok()) || !spec.path.exists() {
+        return walk::files(&spec.path, &BELOW, is_transcript);
+    }
+    let (found, mut faults) =
+        walk::files(&spec.path, &[""], |name| name.starts_with("rollout-") && is_transcript(name));
+    if found.len() == 0 && faults.is_empty() {
+        faults.push((String::new(), "holds neither sessions/ nor archived_sessions/".to_owned()));
+    }
+    (found, faults)
 }
 
 /// Whether a file name is that of a transcript.
@@ -251,10 +324,10 @@ fn scan_files<R: Records>(
     take: &mut dyn FnMut(&Taken<'_, R>),
 ) -> StoreScan {
     let mut scan = StoreScan::default();
-    if spec.path.symlink_metadata().is_err() {
-        scan.fault(&spec.display, "does not exist");
+    for (_, shown) in spec.tops().into_iter().filter(|(top, _)| top.symlink_metadata().is_err()) {
+        scan.fault(shown, "does not exist");
     }
-    let shown = |name: &str| if name.is_empty() { spec.display.clone() } else { format!("{}/{name}", spec.display) };
+    let shown = |name: &str| spec.shown(name);
     for (name, reason) in faults {
         scan.fault(&shown(&name), &reason);
     }
@@ -262,6 +335,7 @@ fn scan_files<R: Records>(
         scan.add_lines(&|| shown(file.name), &file.state.tally);
         if let Some(fault) = file.fault {
             scan.fault(&shown(file.name), fault);
+            scan.cut_tails += file.state.tally.open_tails;
         }
         take(&file);
     });
@@ -325,44 +399,21 @@ pub fn whole_file(path: &std::path::Path) -> Result<Vec<u8>, String> {
     }
 }
 
+/// What is wrong with a file that is packed with gzip.
+const GZIP: &str = "is packed with gzip, which is not read: unpack it, or pack it with zstd";
+
+/// Whether a file is packed with gzip, whatever its name.
+fn is_gzip(mut source: &std::fs::File) -> bool {
+    use std::io::Read as _;
+    let mut head = [0; 2];
+    source.read_exact(&mut head).is_ok() && head == [0x1f, 0x8b]
+}
+
 /// What went wrong with a file, without the path and without the words of one operating system.
 fn fault(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "does not exist".to_owned(),
         std::io::ErrorKind::PermissionDenied => "may not be read".to_owned(),
         kind => format!("cannot be read: {kind}"),
-    }
-}
-
-impl StoreScan {
-    /// What to say about the reading and counting of a store, one sentence each.
-    pub fn remarks(&self, name: &str) -> Vec<String> {
-        let responses: u64 = self.rows.iter().map(|row| row.sums.responses).sum();
-        let incomplete: u64 = self.rows.iter().map(|row| row.sums.output_incomplete).sum();
-        let StoreInput { files, lines, malformed_lines, open_tails, .. } = self.input;
-        let mut remarks = vec![format!("{name}: {responses} responses in {files} files and {lines} lines")];
-        let damaged: Vec<String> = self.damaged.iter().map(ToString::to_string).collect();
-        let kinds = |kinds: &BTreeMap<String, u64>| {
-            kinds.iter().map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")
-        };
-        let notes = &self.notes;
-        let facts = [
-            (malformed_lines, format!("damaged lines, the first: {}", damaged.join(", "))),
-            (open_tails, "last lines still being written: read next time".to_owned()),
-            (self.fault_count, format!("files or folders not read: {}", self.faults.join("; "))),
-            (incomplete, format!("of {responses} responses have no final count; the output sum is a lower bound")),
-            (self.unknown_kinds.values().sum(), format!("records of unknown kinds: {}", kinds(&self.unknown_kinds))),
-            (notes.undated, "responses without a time, put on the day of their file".to_owned()),
-            (notes.split_unknown, "tokens written to cache for an unknown time: not priced".to_owned()),
-            (notes.codex_orphan_replay_tokens, "tokens of copied work whose own file is gone: not counted".to_owned()),
-            (notes.copies_dropped, "copies of calls under another id: not counted".to_owned()),
-            (notes.cache_hits, "answers from a cache: left out".to_owned()),
-            (notes.not_generation, "calls that generate nothing: left out".to_owned()),
-            (notes.not_billed, "responses with tokens and no bill: cost unknown".to_owned()),
-        ];
-        remarks.extend(
-            facts.into_iter().filter(|(count, _)| *count > 0).map(|(count, fact)| format!("{name}: {count} {fact}")),
-        );
-        remarks
     }
 }
