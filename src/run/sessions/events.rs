@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, SecondsFormat};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::review::sessions::Stores;
 use crate::sources::sessions::{LimitWindow, StoreScan};
@@ -40,19 +40,23 @@ fn event(name: &str, scan: &StoreScan) -> Value {
 }
 
 /// Every rate-limit window as it was seen last, whatever file says so.
-fn windows(scan: &StoreScan) -> Map<String, Value> {
-    let mut newest: BTreeMap<&str, &LimitWindow> = BTreeMap::new();
+fn windows(scan: &StoreScan) -> Vec<Value> {
+    let mut newest: BTreeMap<(Option<&str>, &str), &LimitWindow> = BTreeMap::new();
     for window in scan.windows.values().flatten() {
-        let known = newest.entry(&window.window).or_insert(window);
+        let known = newest.entry((window.limit_id.as_deref(), &window.window)).or_insert(window);
         if window.captured_at > known.captured_at {
             *known = window;
         }
     }
     let time = |ms: i64| DateTime::from_timestamp_millis(ms).map(|at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true));
-    let of_window = |(name, window): (&str, &LimitWindow)| {
-        let resets_at = window.resets_at.and_then(|seconds| time(seconds.saturating_mul(1000)));
-        let said = json!({ "captured_at": time(window.captured_at), "used_percent": window.used_percent, "resets_at": resets_at });
-        (name.to_owned(), said)
+    let of_window = |((limit, name), window): ((Option<&str>, &str), &LimitWindow)| {
+        json!({
+            "window": name,
+            "limit": limit,
+            "captured_at": time(window.captured_at),
+            "used_percent": window.used_percent,
+            "resets_at": window.resets_at.and_then(|seconds| time(seconds.saturating_mul(1000))),
+        })
     };
     newest.into_iter().map(of_window).collect()
 }

@@ -8,6 +8,7 @@ mod fold_claude;
 mod fold_codex;
 mod groups;
 mod index;
+mod limits;
 mod lines;
 mod litellm;
 mod names;
@@ -17,6 +18,7 @@ mod queue;
 mod remarks;
 mod scan;
 mod skim;
+mod trees;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,18 +26,13 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use self::claude_code::ClaudeFile;
-use self::codex::CodexFile;
-pub use self::codex::LimitWindow;
-use self::file::{LineTally, Records};
-use self::fold_codex::Ledger;
-use self::groups::Groups;
+use self::file::LineTally;
 use self::index::InMemory;
 pub use self::index::{Draft, Kept, Shelf};
+pub use self::limits::LimitWindow;
 pub use self::overlaps::without_overlaps;
-use self::scan::Taken;
-use self::walk::{Faults, Found};
-use crate::vocabulary::{CallRow, Place, StoreEvents, StoreKind};
+use self::trees::is_transcript;
+use crate::vocabulary::{CallRow, LimitReading, Place, StoreEvents, StoreKind};
 
 /// How many places and faults of a store are kept word for word.
 pub const KEPT: usize = 5;
@@ -197,6 +194,8 @@ pub struct StoreScan {
     pub fault_count: u64,
     /// Rate-limit windows as last seen, per file.
     pub windows: BTreeMap<String, Vec<LimitWindow>>,
+    /// The same as readings of the seat's limits.
+    pub limits: Vec<LimitReading>,
     /// What to keep for the next scan, if it changed and is not on a shelf.
     pub index: Option<Vec<u8>>,
     /// Why nothing could be kept for the next scan, if so.
@@ -224,136 +223,37 @@ pub fn read_with(
     progress: Progress<'_>,
 ) -> StoreScan {
     match spec.kind {
-        StoreKind::ClaudeCode => claude_code(spec, joined, shelf, progress),
-        StoreKind::Codex => codex(spec, joined, shelf, progress),
+        // A pipe or a device may never answer.
+        _ if std::fs::metadata(&spec.path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) => {
+            let mut scan = StoreScan::default();
+            scan.fault(&spec.display, "is not a regular file");
+            scan
+        }
+        StoreKind::ClaudeCode => trees::claude_code(spec, joined, shelf, progress),
+        StoreKind::Codex => trees::codex(spec, joined, shelf, progress),
         StoreKind::Opencode => opencode::read(spec, joined, progress),
         StoreKind::Litellm => litellm::read(spec, joined, progress),
     }
 }
 
-/// Reads a Claude Code tree.
-fn claude_code(
-    spec: &StoreSpec,
-    joined: &BTreeSet<String>,
-    shelf: Option<&dyn Shelf>,
-    progress: Progress<'_>,
-) -> StoreScan {
-    const KNOWN: [&str; 12] = [
-        "assistant",
-        "user",
-        "system",
-        "summary",
-        "progress",
-        "file-history-snapshot",
-        "queue-operation",
-        "attachment",
-        "custom-title",
-        "last-prompt",
-        "started",
-        "result",
-    ];
-    let (found, mut faults) = claude_files(spec);
-    if found.len() == 0 && faults.is_empty() {
-        let tops = spec.tops().into_iter().filter(|(top, _)| top.exists() && !top.join("projects").is_dir());
-        let name = |shown: &str| if spec.roots.is_empty() { String::new() } else { shown.to_owned() };
-        faults.extend(tops.map(|(_, shown)| (name(shown), "holds neither projects/ nor a transcript".to_owned())));
-    }
-    let (mut events, mut notes) = (StoreEvents::default(), StoreNotes::default());
-    let mut groups = Groups::new(spec, joined);
-    let mut fold = fold_claude::Fold::new(spec, &mut groups, &mut events, &mut notes);
-    let take = &mut |file: &Taken<'_, ClaudeFile>| fold.take(file.number, &file.state.records);
-    let scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
-    fold.finish();
-    StoreScan { rows: groups.rows(), events, notes, ..scan }
-}
-
-/// Reads Codex rollouts.
-fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>, progress: Progress<'_>) -> StoreScan {
-    const KNOWN: [&str; 7] =
-        ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot", "turn.failed"];
-    let (found, faults) = codex_files(spec);
-    let mut fold = fold_codex::Fold::default();
-    let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
-    let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
-    let mut groups = Groups::new(spec, joined);
-    let StoreScan { events, notes, windows, .. } = &mut scan;
-    fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows });
-    scan.rows = groups.rows();
-    scan
-}
-
-/// The transcripts of a Claude Code store: those below `projects/`, where a folder has one.
-fn claude_files(spec: &StoreSpec) -> (Found, Faults) {
-    let top = |(path, shown): (&Path, &str)| {
-        let below = if path.join("projects").is_dir() { "projects" } else { "" };
-        let name = if spec.roots.is_empty() { String::new() } else { shown.to_owned() };
-        (if below.is_empty() { path.to_owned() } else { path.join(below) }, walk::joined(&name, below))
-    };
-    let root = if spec.roots.is_empty() { spec.path.clone() } else { PathBuf::new() };
-    let tops: Vec<_> = spec.tops().into_iter().map(top).collect();
-    walk::files_of(&root, &tops, is_transcript)
-}
-
-/// The rollouts of a Codex store: those below its two folders, else those of a folder that is one of the two.
-fn codex_files(spec: &StoreSpec) -> (Found, Faults) {
-    const BELOW: [&str; 2] = ["sessions", "archived_sessions"];
-    if BELOW.iter().any(|below| spec.path.join(below).symlink_metadata().is_ok()) || !spec.path.exists() {
-        return walk::files(&spec.path, &BELOW, is_transcript);
-    }
-    let (found, mut faults) =
-        walk::files(&spec.path, &[""], |name| name.starts_with("rollout-") && is_transcript(name));
-    if found.len() == 0 && faults.is_empty() {
-        faults.push((String::new(), "holds neither sessions/ nor archived_sessions/".to_owned()));
-    }
-    (found, faults)
-}
-
-/// Whether a file name is that of a transcript.
-fn is_transcript(name: &str) -> bool {
-    walk::ends(name, ".jsonl") || walk::ends(name, ".jsonl.zst")
-}
-
-/// Reads the files of a tree, adds up their lines and hands each on.
-fn scan_files<R: Records>(
-    spec: &StoreSpec,
-    found: &Found,
-    faults: Faults,
-    shelf: Option<&dyn Shelf>,
-    progress: Progress<'_>,
-    known: &[&str],
-    take: &mut dyn FnMut(&Taken<'_, R>),
-) -> StoreScan {
-    let mut scan = StoreScan::default();
-    for (_, shown) in spec.tops().into_iter().filter(|(top, _)| top.symlink_metadata().is_err()) {
-        scan.fault(shown, "does not exist");
-    }
-    let shown = |name: &str| spec.shown(name);
-    for (name, reason) in faults {
-        scan.fault(&shown(&name), &reason);
-    }
-    let scanned = scan::scan(found, shelf, progress, &mut |file: Taken<'_, R>| {
-        scan.add_lines(&|| shown(file.name), &file.state.tally);
-        if let Some(fault) = file.fault {
-            scan.fault(&shown(file.name), fault);
-            scan.cut_tails += file.state.tally.open_tails;
-        }
-        take(&file);
-    });
-    scan.bytes_read = scanned.bytes_read;
-    scan.ways = scanned.ways;
-    scan.index_fault = scanned.index_fault;
-    scan.input.files = found.len() as u64;
-    let unknown = scan.kinds.iter().filter(|(kind, _)| !known.contains(&kind.as_str()));
-    scan.unknown_kinds = unknown.map(|(kind, count)| (kind.clone(), *count)).collect();
-    scan
-}
-
 impl StoreScan {
+    /// Whether nothing of the store could be read: every file of it has a fault, or the store itself has.
+    pub fn is_lost(&self) -> bool {
+        self.fault_count > 0 && self.fault_count >= self.input.files && self.input.lines == 0 && self.rows.is_empty()
+    }
+
     /// Notes a file or folder that could not be read.
     fn fault(&mut self, name: &str, reason: &str) {
         self.fault_count += 1;
         if self.faults.len() < KEPT {
             self.faults.push(format!("{name} {reason}"));
+        }
+    }
+
+    /// Keeps the place of a record that is none, if it is among the first few.
+    fn add_damaged(&mut self, place: impl FnOnce() -> Place) {
+        if self.damaged.len() < KEPT {
+            self.damaged.push(place());
         }
     }
 
@@ -366,9 +266,7 @@ impl StoreScan {
         self.input.open_tails += tally.open_tails;
         self.input.longest_line = self.input.longest_line.max(tally.longest);
         for line in &tally.damaged {
-            if self.damaged.len() < KEPT {
-                self.damaged.push(Place::new(name(), usize::try_from(*line).unwrap_or(usize::MAX)));
-            }
+            self.add_damaged(|| Place::new(name(), usize::try_from(*line).unwrap_or(usize::MAX)));
         }
         for (kind, count) in tally.kinds.iter() {
             match self.kinds.get_mut(kind) {
