@@ -65,19 +65,21 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
 }
 
 /// The view as one JSON document.
-pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
+pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String], events: &Value) -> String {
     let line = |line: &Line| {
         let mut object = Map::new();
         for (column, value) in view.columns.iter().zip(&line.values) {
             object.insert((*column).to_owned(), json!(value));
         }
         object.extend(counts(&line.row).into_iter().map(|(name, value)| (name.to_owned(), value)));
+        object.insert("n_decode".to_owned(), json!(line.decode.map_or(0, |rate| rate.n)));
+        object.insert("n_ttft".to_owned(), json!(line.first_token_s.map_or(0, |(_, n)| n)));
         object.extend(figures(line).into_iter().map(|(name, value)| (name.to_owned(), json!(value))));
         Value::Object(object)
     };
     let ways: BTreeMap<&str, u64> = ways.iter().copied().collect();
     let rows: Vec<Value> = view.lines.iter().map(line).collect();
-    document("sessions", json!({ "rows": rows, "pools_found_by": ways, "remarks": remarks }))
+    document("sessions", json!({ "rows": rows, "pools_found_by": ways, "events": events, "remarks": remarks }))
 }
 
 /// The view as CSV. An empty cell is unknown.
@@ -136,7 +138,7 @@ pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String], width: usize
         text = view.lines.iter().map(|line| paragraph(&names(line), &figure_cells(line), width)).collect();
     }
     if view.lines.is_empty() {
-        text = "no calls\n".to_owned();
+        "no calls\n".clone_into(&mut text);
     }
     let ways: Vec<String> = ways.iter().map(|(way, count)| format!("{way} {count}")).collect();
     let found = (!ways.is_empty()).then(|| format!("pools found by: {}", ways.join(" · ")));
@@ -186,9 +188,9 @@ fn pieces(name: &str) -> Vec<&str> {
 
 /// One line of a view as a paragraph: what it is about, then every figure with its name.
 fn paragraph(names: &[String], figures: &[String], width: usize) -> String {
-    let named: Vec<String> = FIGURES.iter().zip(figures).map(|(name, figure)| format!("{name} {figure}")).collect();
+    let each: Vec<String> = FIGURES.iter().zip(figures).map(|(name, figure)| format!("{name} {figure}")).collect();
     let about = wrap::line(&names.join("  "), width);
-    let figures = wrap::line(&format!("  {}", named.join("  ")), width);
+    let figures = wrap::line(&format!("  {}", each.join("  ")), width);
     about.into_iter().chain(figures).map(|line| line + "\n").collect()
 }
 

@@ -15,6 +15,7 @@ mod engines;
 mod evidence;
 mod faults;
 mod index;
+mod join;
 mod limits;
 mod mutated_litellm;
 mod mutated_opencode;

@@ -25,6 +25,8 @@ impl Claims {
     pub(crate) const SPLIT: u8 = 16;
     /// No record of it states an id: it can be in no other file.
     pub(crate) const NAMELESS: u8 = 32;
+    /// Some count is larger than what is kept of it.
+    pub(crate) const CAPPED: u8 = 64;
 
     /// Whether a claim holds.
     pub(crate) fn has(self, claim: u8) -> bool {
@@ -86,6 +88,8 @@ impl Response {
         claims.set(Claims::FAST, usage.is_fast);
         claims.set(Claims::DIRECT, is_direct);
         claims.set(Claims::SPLIT, usage.write_1h.is_some());
+        let counts = [usage.input, usage.cache_read, usage.cache_write, usage.output];
+        claims.set(Claims::CAPPED, counts.contains(&u32::MAX));
         let Usage { input, cache_read, cache_write, output, .. } = *usage;
         let write_1h = usage.write_1h.unwrap_or(0);
         let (start, end) = (NO_TIME, at);
@@ -111,7 +115,7 @@ impl Response {
         self.output = self.output.max(other.output);
         self.records = self.records.saturating_add(other.records);
         self.end = self.end.max(other.end);
-        for claim in [Claims::FINAL, Claims::FAST, Claims::DIRECT] {
+        for claim in [Claims::FINAL, Claims::FAST, Claims::DIRECT, Claims::CAPPED] {
             self.claims.set(claim, self.claims.has(claim) || other.claims.has(claim));
         }
         self.claims.set(Claims::SIDE, self.claims.has(Claims::SIDE) && other.claims.has(Claims::SIDE));
