@@ -39,9 +39,10 @@ fn figures(line: &Line) -> Vec<(&'static str, Option<f64>)> {
     ]
 }
 
-/// The columns of the rollup that are figures, for one row.
+/// The columns of the rollup that are figures, for one row. A cost that nobody knows is null.
 fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
     let mut row = row.clone();
+    let is_costed = row.cost_usd().is_some();
     COLUMNS
         .into_iter()
         .filter_map(|(name, column)| {
@@ -51,8 +52,8 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
                     Column::Text(_) => return None,
                     Column::Count(field) => json!(*field(&mut row)),
                     Column::Amount(field) => json!(*field(&mut row)),
-                    Column::Usd(field) => json!(field(&mut row).to_f64()),
-                    Column::UsdSquared(field) => json!(field(&mut row).to_f64()),
+                    Column::Usd(field) => json!(is_costed.then(|| field(&mut row).to_f64())),
+                    Column::UsdSquared(field) => json!(is_costed.then(|| field(&mut row).to_f64())),
                     #[expect(clippy::cast_precision_loss, reason = "milliseconds fit an f64 exactly")]
                     Column::Seconds(field) => json!(*field(&mut row) as f64 / 1000.0),
                 },
@@ -89,7 +90,11 @@ pub fn csv(view: &View) -> String {
     writer.write_record(&header).expect("memory can be written");
     for line in &view.lines {
         let mut cells = line.values.clone();
-        cells.extend(counts(&line.row).into_iter().map(|(_, value)| value.to_string()));
+        cells.extend(
+            counts(&line.row)
+                .into_iter()
+                .map(|(_, value)| if value.is_null() { String::new() } else { value.to_string() }),
+        );
         cells.extend(
             figures(line).into_iter().map(|(_, value)| value.map_or_else(String::new, |value| format!("{value:.6}"))),
         );
@@ -155,7 +160,6 @@ fn figure_cells(line: &Line) -> Vec<String> {
     let figure =
         |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
     let interval = figure("effective_tps_lo").zip(figure("effective_tps_hi"));
-    let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost.to_f64());
     vec![
         line.row.sums.attempts.to_string(),
         usage.responses.to_string(),
@@ -169,7 +173,7 @@ fn figure_cells(line: &Line) -> Vec<String> {
         usage.n_speed.to_string(),
         number(figure("decode_tps"), 1),
         number(figure("ttft_s"), 2),
-        number(cost, 2),
+        number(line.row.cost_usd(), 2),
         line.row.priced_share().map_or_else(|| "?".to_owned(), |share| format!("{:.0} %", share * 100.0)),
         line.row.sums.infra.to_string(),
         usage.retries.to_string(),

@@ -2,6 +2,7 @@
 
 mod join;
 mod table;
+mod tariffs;
 mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,8 @@ use crate::sources::babysitter;
 use crate::sources::sessions::{self, ClassRule, Shelf, StoreScan, StoreSpec};
 use crate::vocabulary::{CallRow, HomeId, ScorecardRow, SitterRow, SourceNote, SourceState, sha256_hex};
 pub use join::join;
-pub use table::{Ingredients, Table, holders, prices};
+pub use table::{Ingredients, Table, holders};
+pub use tariffs::Tariffs;
 pub(super) use usage::seen_at;
 
 /// The word of rows whose effort nobody recorded.

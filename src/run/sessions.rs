@@ -1,6 +1,6 @@
 //! The verb `sessions`: reads the stores, keeps their index in the cache, prints a table. It judges nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -13,7 +13,7 @@ use crate::identity::Identity;
 use crate::outputs;
 use crate::outputs::verbs::document;
 use crate::review::gather::{Gathered, canonical, gather};
-use crate::review::sessions::{Ingredients, Progress, Stores, Table, holders, join, prices, read, read_stores};
+use crate::review::sessions::{Ingredients, Progress, Stores, Table, Tariffs, holders, join, read, read_stores};
 use crate::rollup::{Dimension, RollupRow, merge, view, write_csv, write_parquet};
 use crate::settings::Settings;
 use crate::sources::sessions::{Draft, Kept, Shelf, StoreSpec};
@@ -72,7 +72,7 @@ fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result
         cards: &cards,
         stores: &stores,
         holders: Vec::new(),
-        prices: BTreeMap::new(),
+        prices: Tariffs::default(),
         kept: Vec::new(),
         now,
         mature_hours: 24.0,
@@ -100,7 +100,7 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
         cards: &gathered.cards,
         stores: &stores,
         holders: holders(&gathered, &settings, now),
-        prices: prices(&gathered),
+        prices: Tariffs::of(&gathered),
         kept,
         now,
         mature_hours: settings.thresholds.rows.mature_hours,

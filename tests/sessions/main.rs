@@ -13,6 +13,7 @@ mod engines;
 mod evidence;
 mod faults;
 mod index;
+mod prices;
 mod rollup;
 mod spend_faults;
 mod spend_logs;

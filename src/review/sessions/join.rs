@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 
-use super::table::{Ingredients, holders, prices};
+use super::table::{Ingredients, holders};
+use super::tariffs::Tariffs;
 use super::{Stores, usage};
 use crate::review::gather::Gathered;
 use crate::review::speeds::{meaning, speeds};
@@ -29,7 +30,7 @@ pub fn join(
         cards: &gathered.cards,
         stores,
         holders: holders(gathered, settings, now),
-        prices: prices(gathered),
+        prices: Tariffs::of(gathered),
         kept: kept.clone(),
         now,
         mature_hours: settings.thresholds.rows.mature_hours,

@@ -14,7 +14,7 @@ use super::fold_claude::failed;
 use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
 use super::names::{Id, Names};
 use super::{Progress, StoreScan, StoreSpec, walk};
-use crate::vocabulary::{StatedPool, Timed, used};
+use crate::vocabulary::{Bill, Charge, StatedPool, Timed};
 use message::{Message, Trouble};
 use routes::Attempts;
 
@@ -161,7 +161,7 @@ fn take(message: &Message, found: &Found, map: &[u32], groups: &mut Groups<'_>, 
         folder: map[folder as usize],
         agent: map[message.agent as usize],
         is_fast: false,
-        kinds: message.kinds(),
+        charge: message.charge(),
     };
     if message.has_tokens() {
         let is_side = session.is_some_and(|session| session.is_side);
@@ -209,9 +209,8 @@ fn answered(
     sums.reasoning_tokens += message.reasoning;
     sums.retries += message.retries;
     scan.events.retries += message.retries;
-    if !message.cost.is_some_and(|cost| sums.bill(cost)) {
-        scan.notes.not_billed += 1;
-    }
+    sums.bill(message.cost.unwrap_or(0.0), true);
+    scan.notes.not_billed += u64::from(call.charge.bill == Bill::Nothing);
     if message.trouble.is_some() || message.is_compaction || message.retries > 0 {
         return;
     }
@@ -236,17 +235,10 @@ impl Message {
         (self.completed != NO_TIME).then(|| self.completed - self.created - inside(&own, self.created, self.completed))
     }
 
-    /// Kinds of tokens.
-    fn kinds(&self) -> u8 {
-        [
-            (self.input, used::INPUT),
-            (self.cache_read, used::CACHE_READ),
-            (self.cache_write, used::WRITE_UNKNOWN),
-            (self.output, used::OUTPUT),
-        ]
-        .iter()
-        .filter(|(tokens, _)| *tokens > 0)
-        .fold(0, |kinds, (_, kind)| kinds | kind)
+    /// What its price depends on.
+    fn charge(&self) -> Charge {
+        let tokens = [self.input, self.cache_read, 0, 0, self.cache_write, self.output];
+        Charge { bill: Bill::of(self.cost), ..Charge::of(tokens) }
     }
 }
 

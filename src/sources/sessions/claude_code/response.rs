@@ -7,6 +7,7 @@ use super::NO_TIME;
 use super::record::{Record, Usage};
 use crate::sources::sessions::names::Id;
 use crate::sources::sessions::skim::text;
+use crate::vocabulary::ServiceTier;
 
 /// Claims about a response, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,10 +26,30 @@ impl Claims {
     pub(crate) const SPLIT: u8 = 16;
     /// No record of it states an id: it can be in no other file.
     pub(crate) const NAMELESS: u8 = 32;
+    /// It was served as a batch. With [`Self::PRIORITY`]: in a way that is neither.
+    const BATCH: u8 = 64;
+    /// It was served before others.
+    const PRIORITY: u8 = 128;
 
     /// Whether a claim holds.
     pub(crate) fn has(self, claim: u8) -> bool {
         self.0 & claim != 0
+    }
+
+    /// Under which contract it was served.
+    pub(crate) fn tier(self) -> ServiceTier {
+        match (self.has(Self::BATCH), self.has(Self::PRIORITY)) {
+            (false, false) => ServiceTier::Standard,
+            (true, false) => ServiceTier::Batch,
+            (false, true) => ServiceTier::Priority,
+            (true, true) => ServiceTier::Other,
+        }
+    }
+
+    /// Says under which contract it was served.
+    fn serve(&mut self, tier: ServiceTier) {
+        self.set(Self::BATCH, matches!(tier, ServiceTier::Batch | ServiceTier::Other));
+        self.set(Self::PRIORITY, matches!(tier, ServiceTier::Priority | ServiceTier::Other));
     }
 
     /// Says whether a claim holds.
@@ -86,6 +107,7 @@ impl Response {
         claims.set(Claims::FAST, usage.is_fast);
         claims.set(Claims::DIRECT, is_direct);
         claims.set(Claims::SPLIT, usage.write_1h.is_some());
+        claims.serve(usage.tier);
         let Usage { input, cache_read, cache_write, output, .. } = *usage;
         let write_1h = usage.write_1h.unwrap_or(0);
         let (start, end) = (NO_TIME, at);
@@ -111,7 +133,7 @@ impl Response {
         self.output = self.output.max(other.output);
         self.records = self.records.saturating_add(other.records);
         self.end = self.end.max(other.end);
-        for claim in [Claims::FINAL, Claims::FAST, Claims::DIRECT] {
+        for claim in [Claims::FINAL, Claims::FAST, Claims::DIRECT, Claims::BATCH, Claims::PRIORITY] {
             self.claims.set(claim, self.claims.has(claim) || other.claims.has(claim));
         }
         self.claims.set(Claims::SIDE, self.claims.has(Claims::SIDE) && other.claims.has(Claims::SIDE));

@@ -6,7 +6,7 @@ use super::StoreScan;
 use crate::sources::sessions::claude_code::Failure;
 use crate::sources::sessions::groups::{Call, Groups};
 use crate::sources::sessions::names::Id;
-use crate::vocabulary::StatedPool;
+use crate::vocabulary::{Charge, StatedPool};
 
 /// One attempt at one call.
 #[derive(Debug, Clone)]
@@ -112,7 +112,7 @@ pub(super) fn count(attempts: &[Attempt], call: &Call, map: &[u32], groups: &mut
 fn lost(attempt: &Attempt, call: &Call, groups: &mut Groups<'_>, scan: &mut StoreScan) {
     let Some(failure) = attempt.failure else { return };
     let stated = groups.stated(StatedPool::Attempt(attempt.pool.clone()));
-    let call = Call { at: attempt.at, stated, kinds: 0, ..*call };
+    let call = Call { at: attempt.at, stated, charge: Charge::default(), ..*call };
     match failure {
         AttemptFailure::Infra(failure) => super::failed(failure, &call, groups, &mut scan.events),
         AttemptFailure::Own(class) => {
