@@ -344,7 +344,7 @@ fn a_new_user_gets_from_init_to_a_first_review_of_own_pools_in_two_commands() {
         "oh-my-openagent.jsonc",
         "litellm/config.yaml",
         ".claude/projects",
-        ".codex/sessions",
+        "/.codex (sessions of Codex",
     ] {
         assert!(said.contains(found), "{found}: {said}");
     }

@@ -1,7 +1,6 @@
 //! The table of session evidence, for people and programs, and the days that are kept when clients delete theirs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -10,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::text::{Place, name, own};
 use super::verbs::document;
+use super::wrap;
 use crate::rollup::{COLUMNS, Column, Line, MIN_TIMED, Rate, RollupRow, View, read_csv, write_csv};
 use crate::store::{Store, files_in};
 
@@ -90,11 +90,8 @@ pub fn csv(view: &View) -> String {
     writer.write_record(&header).expect("memory can be written");
     for line in &view.lines {
         let mut cells = line.values.clone();
-        cells.extend(
-            counts(&line.row)
-                .into_iter()
-                .map(|(_, value)| if value.is_null() { String::new() } else { value.to_string() }),
-        );
+        let shown = |value: Value| if value.is_null() { String::new() } else { value.to_string() };
+        cells.extend(counts(&line.row).into_iter().map(|(_, value)| shown(value)));
         cells.extend(
             figures(line).into_iter().map(|(_, value)| value.map_or_else(String::new, |value| format!("{value:.6}"))),
         );
@@ -103,63 +100,103 @@ pub fn csv(view: &View) -> String {
     String::from_utf8(writer.into_inner().expect("memory can be flushed")).expect("every cell is text")
 }
 
-/// The view as lines for people.
-pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
-    let mut table: Vec<Vec<String>> = Vec::new();
-    let mut header: Vec<String> = view.columns.iter().map(|column| (*column).to_owned()).collect();
-    let figures = [
-        "calls",
-        "responses",
-        "input",
-        "cache read",
-        "cache write",
-        "output",
-        "tok/s",
-        "90 %",
-        "median",
-        "n",
-        "decode",
-        "ttft s",
-        "USD",
-        "priced",
-        "infra",
-        "retries",
-        "limits",
-    ];
-    header.extend(figures.map(str::to_owned));
-    table.push(header);
-    for line in &view.lines {
-        let mut cells: Vec<String> = line
-            .values
-            .iter()
-            .map(|value| if value.is_empty() { "-".to_owned() } else { name(value, Place::Terminal) })
-            .collect();
-        cells.extend(figure_cells(line));
-        table.push(cells);
+/// Figures that people see, by the names they have in every output.
+const FIGURES: [&str; 18] = [
+    "attempts",
+    "responses",
+    "input_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+    "effective_tps",
+    "effective_tps_lo",
+    "effective_tps_hi",
+    "median_tps",
+    "n_speed",
+    "decode_tps",
+    "ttft_s",
+    "cost_usd",
+    "priced_share",
+    "infra",
+    "retries",
+    "quota_hits",
+];
+
+/// The view as lines for people: a table, or where a terminal is known to be narrower a paragraph for each line of it.
+pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String], width: usize) -> String {
+    let names = |line: &Line| -> Vec<String> {
+        let shown = |value: &String| if value.is_empty() { "-".to_owned() } else { name(value, Place::Terminal) };
+        line.values.iter().map(shown).collect()
+    };
+    let mut text = table(view, &names);
+    let is_known = width != wrap::WIDTH;
+    if is_known && text.lines().any(|line| line.chars().count() > width) {
+        text = view.lines.iter().map(|line| paragraph(&names(line), &figure_cells(line), width)).collect();
     }
-    let mut text = aligned(&table, view.columns.len());
-    if !ways.is_empty() {
-        let ways: Vec<String> = ways.iter().map(|(way, count)| format!("{way} {count}")).collect();
-        let _infallible = writeln!(text, "\npools found by: {}", ways.join(" · "));
+    if view.lines.is_empty() {
+        text = "no calls\n".to_owned();
     }
-    for remark in remarks {
-        let _infallible = writeln!(text, "{}", own(remark, Place::Terminal));
-    }
-    let _infallible = writeln!(
-        text,
-        "tok/s is output over model-busy time, prefill included; `?` is fewer than {MIN_TIMED} timed responses or nothing known"
+    let ways: Vec<String> = ways.iter().map(|(way, count)| format!("{way} {count}")).collect();
+    let found = (!ways.is_empty()).then(|| format!("pools found by: {}", ways.join(" · ")));
+    let legend = format!(
+        "effective_tps is output over model-busy time, prefill included, with its 90 % interval; `?` is fewer than {MIN_TIMED} timed \
+         responses or nothing known; `≥` is a lower bound"
     );
+    let said = found.into_iter().chain(remarks.iter().map(|remark| own(remark, Place::Terminal))).chain([legend]);
+    text.push('\n');
+    for line in said.flat_map(|words| wrap::line(&words, width)) {
+        text.push_str(&line);
+        text.push('\n');
+    }
     text
 }
 
-/// The figures of a line as cells.
+/// The lines of a view as a table. Long names of figures stand in the header over several lines.
+fn table(view: &View, names: &dyn Fn(&Line) -> Vec<String>) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let heads: Vec<Vec<&str>> = FIGURES.iter().map(|name| pieces(name)).collect();
+    let height = heads.iter().map(Vec::len).max().unwrap_or(1);
+    for level in 0..height {
+        let is_last = level + 1 == height;
+        let own = view.columns.iter().map(|column| if is_last { (*column).to_owned() } else { String::new() });
+        let piece = |head: &Vec<&str>| (level + head.len()).checked_sub(height).map_or("", |at| head[at]).to_owned();
+        rows.push(own.chain(heads.iter().map(piece)).collect());
+    }
+    rows.extend(view.lines.iter().map(|line| [names(line), figure_cells(line)].concat()));
+    aligned(&rows, view.columns.len())
+}
+
+/// A name in pieces that end with its underscores, short ones together.
+fn pieces(name: &str) -> Vec<&str> {
+    const LONGEST: usize = 10;
+    let mut pieces = Vec::new();
+    let (mut from, mut to) = (0, 0);
+    for part in name.split_inclusive('_') {
+        if to > from && to - from + part.len() > LONGEST {
+            pieces.push(&name[from..to]);
+            from = to;
+        }
+        to += part.len();
+    }
+    pieces.push(&name[from..]);
+    pieces
+}
+
+/// One line of a view as a paragraph: what it is about, then every figure with its name.
+fn paragraph(names: &[String], figures: &[String], width: usize) -> String {
+    let named: Vec<String> = FIGURES.iter().zip(figures).map(|(name, figure)| format!("{name} {figure}")).collect();
+    let about = wrap::line(&names.join("  "), width);
+    let figures = wrap::line(&format!("  {}", named.join("  ")), width);
+    about.into_iter().chain(figures).map(|line| line + "\n").collect()
+}
+
+/// The figures of a line as cells, in the order of [`FIGURES`].
 fn figure_cells(line: &Line) -> Vec<String> {
     let usage = &line.row.usage;
     let number =
         |value: Option<f64>, digits: usize| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.digits$}"));
     let figure =
         |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
-    let interval = figure("effective_tps_lo").zip(figure("effective_tps_hi"));
     vec![
         line.row.sums.attempts.to_string(),
         usage.responses.to_string(),
@@ -168,7 +205,8 @@ fn figure_cells(line: &Line) -> Vec<String> {
         usage.cache_write_tokens.to_string(),
         format!("{}{}", if usage.output_incomplete > 0 { "≥" } else { "" }, usage.output_tokens),
         number(figure("effective_tps"), 1),
-        interval.map_or_else(|| "?".to_owned(), |(low, high)| format!("{low:.1}–{high:.1}")),
+        number(figure("effective_tps_lo"), 1),
+        number(figure("effective_tps_hi"), 1),
         number(figure("median_tps"), 1),
         usage.n_speed.to_string(),
         number(figure("decode_tps"), 1),

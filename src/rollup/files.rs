@@ -5,8 +5,14 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, Utc};
 
 use super::parquet::read_parquet;
+use super::records::Records;
 use super::table::{COLUMNS, Column, FORMAT_VERSION, RollupKey, RollupRow};
 use crate::vocabulary::{Usd, UsdSquared};
+
+/// Largest count of a row that is believed: sums of many stay whole numbers everywhere.
+const MOST: u64 = 1_000_000_000_000_000;
+/// Largest amount of a row that is believed: sums of many stay finite.
+const MOST_AMOUNT: f64 = 1e24;
 
 /// The cells of one row by column.
 pub(super) type Cells = BTreeMap<String, String>;
@@ -54,24 +60,17 @@ pub fn read_file(bytes: &[u8]) -> Result<ReadRows, String> {
 
 /// The rows of a CSV table, by column name. Unknown columns are not read.
 pub fn read_csv(bytes: &[u8]) -> Result<ReadRows, String> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-    let header = reader.headers().map_err(|_| "is not CSV".to_owned())?.clone();
-    check_columns(&header.iter().collect::<Vec<_>>())?;
+    let mut records = Records::of(bytes);
+    let (_, header) = records.next().ok_or("is empty")?;
+    let header: Vec<String> = header?.into_iter().map(|name| name.trim().to_owned()).collect();
+    check_columns(&header.iter().map(String::as_str).collect::<Vec<_>>())?;
+    records.expect(header.len());
     let (mut rows, mut broken) = (Vec::new(), Vec::new());
-    for record in reader.records() {
-        let line = |record: &csv::StringRecord| record.position().map_or(0, csv::Position::line);
-        match record {
-            Ok(record) => {
-                let cells = header.iter().zip(record.iter()).map(|(name, cell)| (name.to_owned(), cell.to_owned()));
-                match parse(&cells.collect()) {
-                    Ok(row) => rows.push(row),
-                    Err(fault) => broken.push((usize::try_from(line(&record)).unwrap_or(0), fault)),
-                }
-            }
-            Err(error) => {
-                let line = error.position().map_or(0, csv::Position::line);
-                broken.push((usize::try_from(line).unwrap_or(0), "is not CSV".to_owned()));
-            }
+    for (line, record) in records {
+        let row = record.map_err(str::to_owned);
+        match row.and_then(|cells| parse(&header.iter().cloned().zip(cells).collect())) {
+            Ok(row) => rows.push(row),
+            Err(fault) => broken.push((line, fault)),
         }
     }
     Ok((rows, broken))
@@ -80,7 +79,11 @@ pub fn read_csv(bytes: &[u8]) -> Result<ReadRows, String> {
 /// Columns without which a file is no rollup.
 pub(super) fn check_columns(names: &[&str]) -> Result<(), String> {
     let missing = ["day", "provider", "model", "source", "attempts"].into_iter().find(|name| !names.contains(name));
-    missing.map_or(Ok(()), |name| Err(format!("has no column {name}")))
+    if let Some(name) = missing {
+        return Err(format!("has no column {name}"));
+    }
+    let twice = names.iter().enumerate().find(|(at, name)| !name.is_empty() && names[..*at].contains(name));
+    twice.map_or(Ok(()), |(_, name)| Err(format!("has column {name:?} twice")))
 }
 
 /// A row of its cells.
@@ -147,13 +150,14 @@ fn milliseconds(seconds: f64) -> u64 {
 
 /// A whole number; `12.0` is one, as other engines write it.
 fn count(name: &str, cell: &str) -> Result<u64, String> {
-    cell.strip_suffix(".0").unwrap_or(cell).parse().map_err(|_| format!("{name} {cell:?} is not a whole number"))
+    let count = cell.strip_suffix(".0").unwrap_or(cell).parse().ok().filter(|count| *count <= MOST);
+    count.ok_or_else(|| format!("{name} {cell:?} is not a whole number up to {MOST}"))
 }
 
 /// A finite number of at least 0.
 fn amount(name: &str, cell: &str) -> Result<f64, String> {
     match cell.parse::<f64>() {
-        Ok(value) if value.is_finite() && (value >= 0.0 || name.starts_with("sum_ln")) => Ok(value + 0.0),
+        Ok(value) if value.abs() <= MOST_AMOUNT && (value >= 0.0 || name.starts_with("sum_ln")) => Ok(value + 0.0),
         _ => Err(format!("{name} {cell:?} is not a number of at least 0")),
     }
 }

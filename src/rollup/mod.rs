@@ -7,6 +7,7 @@ mod files;
 mod frame;
 mod kept;
 mod parquet;
+mod records;
 mod speed;
 mod table;
 mod view;

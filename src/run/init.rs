@@ -132,7 +132,7 @@ const DATA: [Thing; 9] = [
 const STORES: [(&str, &str, &str); 3] = [
     ("opencode", "sessions of opencode", "~/.local/share/opencode/opencode.db"),
     ("claude-code", "sessions of Claude Code", "~/.claude/projects"),
-    ("codex", "sessions of Codex, with its quota readings", "~/.codex/sessions"),
+    ("codex", "sessions of Codex, with its quota readings", "~/.codex"),
 ];
 
 /// Where the canonical config may lie, the first that exists counts.

@@ -52,7 +52,7 @@ pub(super) fn add_to_review(
     let mut warnings = stores.index_faults();
     let (kept, faults) = outputs::sessions::kept(&workspace.join(&settings.reports));
     warnings.extend(faults);
-    (join(gathered, &stores, settings, kept, now), warnings)
+    (join(workspace, gathered, &stores, settings, kept, now), warnings)
 }
 
 /// Reads the stores of the flags: no pools, no prices, no history.
@@ -80,7 +80,7 @@ fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result
     .table();
     warnings.extend(faults(&stores));
     let store = |cli: &Cli| Store::open(&cli.workspace, REPORTS.as_ref(), format!("{REPORTS}/log.md").as_ref());
-    answer(cli, args, &table, &stores, now, warnings, &store)
+    answer(&Asked { cli, args, columns: around.columns }, &table, &stores, now, warnings, &store)
 }
 
 /// Reads the stores of the settings, with pools, prices and the days kept from earlier runs.
@@ -108,7 +108,7 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
     .table();
     warnings.extend(faults(&stores));
     let store = |cli: &Cli| Store::open(&cli.workspace, &settings.reports, &settings.log);
-    answer(cli, args, &table, &stores, now, warnings, &store)
+    answer(&Asked { cli, args, columns: around.columns }, &table, &stores, now, warnings, &store)
 }
 
 /// A store of a flag.
@@ -155,18 +155,27 @@ fn faults(stores: &Stores) -> Vec<String> {
     stores.scans.iter().flat_map(|(_, scan)| scan.faults.iter().cloned()).collect()
 }
 
+/// What is asked for, and how wide it may be.
+struct Asked<'a> {
+    /// The command line.
+    cli: &'a Cli,
+    /// Its flags.
+    args: &'a SessionsArgs,
+    /// Columns of a line on stdout.
+    columns: usize,
+}
+
 /// The answer: a table, or the rollup behind it.
 fn answer(
-    cli: &Cli,
-    args: &SessionsArgs,
+    asked: &Asked<'_>,
     table: &Table<'_>,
     stores: &Stores,
     now: DateTime<Utc>,
     warnings: Vec<String>,
     open: &dyn Fn(&Cli) -> Result<Store>,
 ) -> Result<Answer, Failure> {
-    let is_lost =
-        !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.input.files == 0 && scan.fault_count > 0);
+    let Asked { cli, args, columns } = *asked;
+    let is_lost = !stores.scans.is_empty() && stores.scans.iter().all(|(_, scan)| scan.is_lost());
     let code = if is_lost { ExitCode::Failed } else { ExitCode::Finished };
     let text = if let Some(format) = args.rollup {
         rollup(cli, args, format, table, now, open).map_err(Failure::Failed)?
@@ -175,7 +184,7 @@ fn answer(
         let view = view(&table.parts, &by, args.since, args.until);
         let ways: Vec<(&str, u64)> = table.ways.iter().map(|(way, count)| (way.as_str(), *count)).collect();
         match cli.format {
-            Format::Human => outputs::sessions::human(&view, &ways, &table.remarks),
+            Format::Human => outputs::sessions::human(&view, &ways, &table.remarks, columns),
             Format::Json => outputs::sessions::json(&view, &ways, &table.remarks),
             Format::Csv => outputs::sessions::csv(&view),
         }

@@ -40,4 +40,4 @@ pub use routes::{
     Budget, Consumer, ConsumerTarget, FleetConfig, RouteDef, RouteTarget, Selection, TargetKind, UnknownKey, WeightDef,
 };
 pub use usage::{CallCounts, CallSource, Quantity, RoutedCalls, UsageRow};
-pub use windows::{KeptReading, KeptReadings, QuotaHome, QuotaWindow, WindowStatus};
+pub use windows::{KeptReading, KeptReadings, LimitReading, LimitedWindow, QuotaHome, QuotaWindow, WindowStatus};

@@ -77,3 +77,41 @@ pub struct KeptReading {
 
 /// Home → window → kept readings, oldest first.
 pub type KeptReadings = BTreeMap<String, BTreeMap<String, Vec<KeptReading>>>;
+
+/// What one record of a session store says of one limit of a seat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitReading {
+    /// The file, and the number of the record in it.
+    pub place: Place,
+    /// Provider of the calls; empty when not known.
+    pub provider: String,
+    /// The seat, where the settings of the store name it.
+    pub home: Option<HomeId>,
+    /// When the vendor's value was seen.
+    pub observed_at: DateTime<Utc>,
+    /// The limit, where it is one of several; `None` is the one that all models share.
+    pub limit: Option<String>,
+    /// The plan of the seat, where it is stated.
+    pub plan: Option<String>,
+    /// Whether it names every window of the limit, so that one it does not name is gone.
+    pub is_whole: bool,
+    /// The windows it names.
+    pub windows: Vec<LimitedWindow>,
+}
+
+/// One window of such a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LimitedWindow {
+    /// `5h`, `weekly`, or another name by its length.
+    pub name: String,
+    /// Models it binds; empty binds all.
+    pub scope: Vec<String>,
+    /// Used percent; `None` is unknown.
+    pub used_percent: Option<f64>,
+    /// Length in seconds.
+    pub seconds: Option<i64>,
+    /// Reset instant.
+    pub resets_at: Option<DateTime<Utc>>,
+    /// Whether calls are refused although less than all is used.
+    pub is_rejected: bool,
+}

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const TABLES: [&str; 4] = ["rows", "speed", "decode", "days"];
 
 /// Every case folder with its answer.
-fn cases() -> Vec<(String, PathBuf, Value)> {
+pub(crate) fn cases() -> Vec<(String, PathBuf, Value)> {
     let Some(shared) = shared() else { return Vec::new() };
     let found = files_below(&shared.join("cases/sessions"), &|name| name == "expected.json");
     assert!(found.len() >= 27, "{} cases", found.len());

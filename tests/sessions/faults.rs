@@ -177,64 +177,6 @@ fn no_line_that_a_strict_parser_accepts_is_lost() {
     }
 }
 
-/// Lines of one handed file.
-fn lines_of(shared: &Path, file: &str) -> Vec<Vec<u8>> {
-    let bytes = std::fs::read(shared.join("cases/sessions").join(file)).unwrap();
-    let lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
-    lines.into_iter().filter(|line| !line.is_empty()).collect()
-}
-
-#[test]
-fn every_mutated_line_of_the_other_formats_is_counted_and_none_that_is_an_object_is_lost() {
-    let Some(shared) = shared() else { return };
-    let folder = fresh("mutated-others");
-    let now = "2026-11-29T12:00:00Z".parse().unwrap();
-    for name in ["litellm", "scorecards", "babysitter"] {
-        let source = match name {
-            "litellm" => "se-34-litellm-spend-logs/in/litellm/spend_logs.jsonl",
-            "scorecards" => "se-40-scorecards-and-babysitter/in/scorecards.jsonl",
-            _ => "se-40-scorecards-and-babysitter/in/babysitter.jsonl",
-        };
-        let file = folder.join(format!("{name}.jsonl"));
-        let mut runner = TestRunner::new_with_rng(
-            Config { cases: 10_000, failure_persistence: None, ..Config::default() },
-            proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
-        );
-        let strategy = (prop::sample::select(lines_of(&shared, source)), changes());
-        let began = Instant::now();
-        let outcome = runner.run(&strategy, |(mut line, edits)| {
-            for edit in &edits {
-                change(&mut line, edit);
-            }
-            line.retain(|byte| *byte != b'\n');
-            let is_nothing = line.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace());
-            let is_object = serde_json::from_slice::<serde_json::Map<String, Value>>(&line).is_ok();
-            line.push(b'\n');
-            std::fs::write(&file, &line).unwrap();
-            let (taken, counted) = match name {
-                "litellm" => {
-                    let input = scan(StoreKind::Litellm, &file).input;
-                    (input.lines, input.lines.max(input.malformed_lines))
-                }
-                "scorecards" => {
-                    let note = pool_review::sources::scorecards::read(&file, name, now).1;
-                    (note.rows, note.used + note.rejected)
-                }
-                _ => {
-                    let note = pool_review::sources::babysitter::read(&file, name, now).1;
-                    (note.rows, note.used + note.rejected)
-                }
-            };
-            let text = String::from_utf8_lossy(&line);
-            prop_assert!(counted == 1 || counted == 0 && is_nothing, "{}: {} times {}", name, counted, text);
-            prop_assert!(!is_object || taken == 1, "{}: a strict parser accepts {}", name, text);
-            Ok(())
-        });
-        outcome.unwrap();
-        assert!(began.elapsed().as_secs() < 120, "10,000 lines of {name} in {:?}", began.elapsed());
-    }
-}
-
 #[test]
 fn a_hole_of_seventy_gigabytes_is_one_damaged_line() {
     let Some(shared) = shared() else { return };

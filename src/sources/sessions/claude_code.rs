@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Kinds, Records};
 use super::names::{Id, Names, Places};
-use super::skim::{Odd, millis, text};
+use super::skim::{Odd, millis, says, text};
 pub(super) use record::effort;
 use record::{Message, Record, Usage};
 pub(super) use response::{Claims, Response};
@@ -131,7 +131,7 @@ impl Records for ClaudeFile {
         let record = Record::of(object)?;
         let kind = text(record.kind);
         let message = &record.message;
-        let is_answer = kind.is_none() && message.role == b"\"assistant\"";
+        let is_answer = kind.is_none() && says(message.role, "assistant");
         let kind = kind.as_deref().unwrap_or(if is_answer { "assistant" } else { "?" });
         let usage = match (kind, message.usage) {
             ("assistant", Some(usage)) => Some(Usage::of(usage)?),
@@ -161,7 +161,7 @@ impl ClaudeFile {
         if self.dated == NO_TIME {
             self.dated = at;
         }
-        let is_own = message.model == b"\"<synthetic>\"" || record.is_error;
+        let is_own = says(message.model, "<synthetic>") || record.is_error;
         match kind {
             "user" => {
                 self.find_writer(record);
@@ -173,7 +173,7 @@ impl ClaudeFile {
                     Words::Typed | Words::Other => self.mark(MarkKind::Nothing, record, at),
                 }
             }
-            "system" if record.subtype == b"\"api_error\"" => {
+            "system" if says(record.subtype, "api_error") => {
                 self.find_writer(record);
                 self.chains[self.writer].1.has_error = true;
                 self.mark(MarkKind::Retry, record, at);

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::claude_code::{Failure, NO_TIME, effort};
 use super::file::{Kinds, Records};
+use super::limits::{LimitWindow, Seen, remember};
 use super::names::{Id, Names};
-use super::skim::{Odd, millis, text, whole};
-pub use counters::LimitWindow;
-use counters::{Count, Counters, remember_limits};
+use super::skim::{Odd, millis, says, text, whole};
+use counters::{Count, Counters};
 use payload::{Payload, Record};
 
 /// One advance of the counters.
@@ -246,7 +246,7 @@ impl CodexFile {
     fn item(&mut self, payload: &Payload<'_>, at: i64) {
         let kind = payload.kind.as_deref().unwrap_or_default();
         let call = text(payload.call).map(|call| Id::of(b'c', call.as_bytes()));
-        if kind == "message" && payload.role == b"\"user\"" || kind.ends_with("_output") {
+        if kind == "message" && says(payload.role, "user") || kind.ends_with("_output") {
             if let Some(begun) = call.and_then(|call| self.calls.remove(&call)) {
                 self.tools.push((begun, at));
             }
@@ -300,7 +300,7 @@ impl CodexFile {
                 mark(self, MarkKind::Complete(first, self.turn, self.advances.len()));
             }
             "token_count" => {
-                remember_limits(&mut self.windows, payload.limits, at);
+                self.limits(payload.limits, at);
                 match count {
                     Some(Count { total: Some(total), last, model }) => self.count(total, last, model.as_deref(), at),
                     _ => self.no_info += 1,
@@ -350,6 +350,15 @@ impl CodexFile {
         });
         (self.last_input, self.start, self.has_error) = (NO_TIME, NO_TIME, false);
         self.tools.clear();
+    }
+
+    /// Remembers the windows of a rate-limit object.
+    fn limits(&mut self, value: &[u8], at: i64) {
+        let model = self.names.get(self.model);
+        if at != NO_TIME {
+            let seen = Seen { at, record: self.records + 1, model, is_live: self.first_live.is_some() };
+            remember(&mut self.windows, value, seen);
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::claude_code::NO_TIME;
-use super::codex::{Advance, CodexFile, LimitWindow, Mark, MarkKind};
+use super::codex::{Advance, CodexFile, Mark, MarkKind};
 use super::fold_claude::{failed, translate};
 use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
+use super::limits::{LimitWindow, readings};
 use super::names::Id;
 use super::walk::Found;
 use super::{StoreNotes, StoreSpec};
-use crate::vocabulary::{CallSums, Charge, StoreEvents, Timed};
+use crate::vocabulary::{CallSums, Charge, LimitReading, StoreEvents, Timed};
 
 /// What a fold gathers.
 pub(super) struct Ledger<'a, 'g> {
@@ -21,6 +22,8 @@ pub(super) struct Ledger<'a, 'g> {
     pub(super) notes: &'a mut StoreNotes,
     /// Windows per file name.
     pub(super) windows: &'a mut BTreeMap<String, Vec<LimitWindow>>,
+    /// The same as readings of the seat's limits.
+    pub(super) limits: &'a mut Vec<LimitReading>,
 }
 
 /// The rollouts taken so far, encoded: a lineage is counted when all of its files are known, and only one file at a time is
@@ -142,8 +145,12 @@ fn take(
     ledger.notes.codex_unchanged += file.unchanged;
     ledger.notes.codex_resets += file.resets;
     ledger.notes.codex_wobbles += file.wobbles;
-    if !file.windows.is_empty() {
-        ledger.windows.insert(name.to_owned(), file.windows.clone());
+    let windows: Vec<_> = file.windows.iter().filter(|window| is_own(file, window.is_live)).cloned().collect();
+    if !windows.is_empty() {
+        let provider = file.names.get(file.provider).or(spec.provider.as_deref());
+        let shown = format!("{}/{name}", spec.display);
+        ledger.limits.extend(readings(&windows, &shown, provider, spec.home.as_deref()));
+        ledger.windows.insert(name.to_owned(), windows);
     }
     let own_from = file.own_from();
     let mut counted = vec![false; file.advances.len()];

@@ -8,6 +8,7 @@ mod fold_claude;
 mod fold_codex;
 mod groups;
 mod index;
+mod limits;
 mod lines;
 mod litellm;
 mod names;
@@ -24,15 +25,15 @@ use globset::GlobMatcher;
 
 use self::claude_code::ClaudeFile;
 use self::codex::CodexFile;
-pub use self::codex::LimitWindow;
 use self::file::{LineTally, Records};
 use self::fold_codex::Ledger;
 use self::groups::Groups;
 use self::index::InMemory;
 pub use self::index::{Draft, Kept, Shelf};
+pub use self::limits::LimitWindow;
 use self::scan::Taken;
 use self::walk::{Faults, Found};
-use crate::vocabulary::{CallRow, Place, StoreEvents, StoreKind};
+use crate::vocabulary::{CallRow, LimitReading, Place, StoreEvents, StoreKind};
 
 /// How many places and faults of a store are kept word for word.
 pub const KEPT: usize = 5;
@@ -154,6 +155,8 @@ pub struct StoreScan {
     pub fault_count: u64,
     /// Rate-limit windows as last seen, per file.
     pub windows: BTreeMap<String, Vec<LimitWindow>>,
+    /// The same as readings of the seat's limits.
+    pub limits: Vec<LimitReading>,
     /// What to keep for the next scan, if it changed and is not on a shelf.
     pub index: Option<Vec<u8>>,
     /// Why nothing could be kept for the next scan, if so.
@@ -181,6 +184,12 @@ pub fn read_with(
     progress: Progress<'_>,
 ) -> StoreScan {
     match spec.kind {
+        // A pipe or a device may never answer.
+        _ if std::fs::metadata(&spec.path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) => {
+            let mut scan = StoreScan::default();
+            scan.fault(&spec.display, "is not a regular file");
+            scan
+        }
         StoreKind::ClaudeCode => claude_code(spec, joined, shelf, progress),
         StoreKind::Codex => codex(spec, joined, shelf, progress),
         StoreKind::Opencode => opencode::read(spec, joined, progress),
@@ -224,13 +233,18 @@ fn claude_code(
 fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>, progress: Progress<'_>) -> StoreScan {
     const KNOWN: [&str; 6] =
         ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
-    let (found, faults) = walk::files(&spec.path, &["sessions", "archived_sessions"], is_transcript);
+    let folders = ["sessions", "archived_sessions"];
+    // The setting may name a folder of rollouts itself.
+    let has_folders = folders.iter().any(|below| spec.path.join(below).is_dir());
+    let is_rollout = |name: &str| is_transcript(name) && (has_folders || name.starts_with("rollout-"));
+    let below = if has_folders { &folders[..] } else { &[""] };
+    let (found, faults) = walk::files(&spec.path, below, is_rollout);
     let mut fold = fold_codex::Fold::default();
     let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
     let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
     let mut groups = Groups::new(spec, joined);
-    let StoreScan { events, notes, windows, .. } = &mut scan;
-    fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows });
+    let StoreScan { events, notes, windows, limits, .. } = &mut scan;
+    fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows, limits });
     scan.rows = groups.rows();
     scan
 }
@@ -251,11 +265,16 @@ fn scan_files<R: Records>(
     take: &mut dyn FnMut(&Taken<'_, R>),
 ) -> StoreScan {
     let mut scan = StoreScan::default();
-    if spec.path.symlink_metadata().is_err() {
-        scan.fault(&spec.display, "does not exist");
+    let root = match std::fs::metadata(&spec.path) {
+        Ok(meta) if meta.is_dir() => None,
+        Ok(_) => Some("is not a folder".to_owned()),
+        Err(error) => Some(fault(&error)),
+    };
+    if let Some(reason) = &root {
+        scan.fault(&spec.display, reason);
     }
     let shown = |name: &str| if name.is_empty() { spec.display.clone() } else { format!("{}/{name}", spec.display) };
-    for (name, reason) in faults {
+    for (name, reason) in faults.into_iter().filter(|(name, _)| root.is_none() || !name.is_empty()) {
         scan.fault(&shown(&name), &reason);
     }
     let scanned = scan::scan(found, shelf, progress, &mut |file: Taken<'_, R>| {
@@ -275,11 +294,23 @@ fn scan_files<R: Records>(
 }
 
 impl StoreScan {
+    /// Whether nothing of the store could be read: every file of it has a fault, or the store itself has.
+    pub fn is_lost(&self) -> bool {
+        self.fault_count > 0 && self.fault_count >= self.input.files && self.input.lines == 0 && self.rows.is_empty()
+    }
+
     /// Notes a file or folder that could not be read.
     fn fault(&mut self, name: &str, reason: &str) {
         self.fault_count += 1;
         if self.faults.len() < KEPT {
             self.faults.push(format!("{name} {reason}"));
+        }
+    }
+
+    /// Keeps the place of a record that is none, if it is among the first few.
+    fn add_damaged(&mut self, place: impl FnOnce() -> Place) {
+        if self.damaged.len() < KEPT {
+            self.damaged.push(place());
         }
     }
 
@@ -292,9 +323,7 @@ impl StoreScan {
         self.input.open_tails += tally.open_tails;
         self.input.longest_line = self.input.longest_line.max(tally.longest);
         for line in &tally.damaged {
-            if self.damaged.len() < KEPT {
-                self.damaged.push(Place::new(name(), usize::try_from(*line).unwrap_or(usize::MAX)));
-            }
+            self.add_damaged(|| Place::new(name(), usize::try_from(*line).unwrap_or(usize::MAX)));
         }
         for (kind, count) in tally.kinds.iter() {
             match self.kinds.get_mut(kind) {

@@ -2,11 +2,14 @@
 //! releases. Read-only; tables of accounts and credentials are never named (references sessions §3, pools §4).
 
 mod database;
+mod limits;
 mod message;
 mod routes;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::claude_code::{Failure, NO_TIME};
 use super::codex::inside;
@@ -15,8 +18,12 @@ use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
 use super::names::{Id, Names};
 use super::{Progress, StoreScan, StoreSpec, walk};
 use crate::vocabulary::{Bill, Charge, StatedPool, Timed};
+use limits::RouteLimits;
 use message::{Message, Trouble};
 use routes::Attempts;
+
+/// Largest message file that is read.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Everything the files of one store say.
 #[derive(Default)]
@@ -33,6 +40,8 @@ pub(super) struct Found {
     tools: BTreeMap<Id, Vec<(i64, i64)>>,
     /// What the router logged.
     attempts: Attempts,
+    /// What providers told the router of their limits.
+    limits: RouteLimits,
 }
 
 /// What a session table says of a session.
@@ -50,36 +59,80 @@ struct Session {
 pub(super) fn read(spec: &StoreSpec, joined: &BTreeSet<String>, progress: Progress<'_>) -> StoreScan {
     let mut scan = StoreScan::default();
     let mut found = Found::default();
-    let databases = databases(&spec.path);
-    if databases.is_empty() && !spec.path.join("storage").is_dir() {
+    let (databases, faults) = databases(&spec.path);
+    if databases.is_empty() && faults.is_empty() && !spec.path.join("storage").is_dir() {
         scan.fault(&spec.display, "holds neither opencode*.db nor storage/");
     }
-    for path in &databases {
-        let name = path.strip_prefix(&spec.path).unwrap_or(path).to_string_lossy().into_owned();
-        let shown = if name.is_empty() { spec.display.clone() } else { format!("{}/{name}", spec.display) };
+    let shown = |name: &str| if name.is_empty() { spec.display.clone() } else { format!("{}/{name}", spec.display) };
+    for (name, reason) in faults {
+        scan.fault(&shown(&name), &reason);
+    }
+    for database in &databases {
+        let shown = shown(&database.name);
         scan.input.files += 1;
-        scan.input.bytes += path.metadata().map_or(0, |meta| meta.len());
-        if let Err(fault) = database::read(path, &mut found, &mut scan) {
+        scan.input.bytes += database.size;
+        if let Err(fault) = database::read(&database.path, &shown, &mut found, &mut scan) {
             scan.fault(&shown, &fault);
         }
     }
     json_files(spec, &mut found, &mut scan, progress);
     scan.bytes_read = scan.input.bytes;
+    scan.limits = std::mem::take(&mut found.limits).into_readings(spec.home.as_deref()).collect();
     fold(found, spec, joined, &mut scan);
     scan
 }
 
-/// The databases of a store: the file itself, or `opencode.db` and its channels in the folder.
-fn databases(path: &Path) -> Vec<PathBuf> {
-    if path.is_file() {
-        return vec![path.to_owned()];
+/// A database of a store.
+struct DatabaseFile {
+    /// Where it is.
+    path: PathBuf,
+    /// Its name in the folder; empty when the store is the file itself.
+    name: String,
+    /// Its size in bytes.
+    size: u64,
+}
+
+/// The databases of a store: the file itself, or `opencode.db` and its channels in the folder, and what is none though it is
+/// called so. Pipes and devices are never opened.
+fn databases(path: &Path) -> (Vec<DatabaseFile>, walk::Faults) {
+    let names: Vec<String> = if path.is_dir() {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("opencode") && walk::ends(name, ".db")).collect()
+    } else {
+        vec![String::new()]
+    };
+    let (mut found, mut faults) = (Vec::new(), Vec::new());
+    for name in names {
+        let path = if name.is_empty() { path.to_owned() } else { path.join(&name) };
+        match std::fs::metadata(&path) {
+            Ok(meta) if meta.is_file() => found.push(DatabaseFile { path, name, size: meta.len() }),
+            Ok(_) => faults.push((name, "is not a regular file".to_owned())),
+            Err(error) => faults.push((name, super::fault(&error))),
+        }
     }
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    let is_database = |name: &str| name.starts_with("opencode") && walk::ends(name, ".db");
-    let mut found: Vec<PathBuf> =
-        entries.filter(|entry| is_database(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect();
-    found.sort();
-    found
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    faults.sort();
+    (found, faults)
+}
+
+/// The one JSON object of some bytes. Broken UTF-8, a byte-order mark and NUL bytes around it do not matter; the error is a
+/// fragment.
+fn object(bytes: &[u8]) -> Result<Value, String> {
+    let is_nothing = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
+    let mut bytes = bytes;
+    while let Some(rest) = bytes
+        .strip_prefix(b"\xef\xbb\xbf")
+        .or_else(|| bytes.split_first().filter(|(first, _)| is_nothing(first)).map(|(_, rest)| rest))
+    {
+        bytes = rest;
+    }
+    let end = bytes.iter().rposition(|byte| !is_nothing(byte)).map_or(0, |at| at + 1);
+    let bytes = &bytes[..end];
+    let value: Value = serde_json::from_slice(bytes)
+        .or_else(|_| serde_json::from_str(&String::from_utf8_lossy(bytes)))
+        .map_err(|error| format!("is not JSON: line {}", error.line()))?;
+    if value.is_object() { Ok(value) } else { Err("is no JSON object".to_owned()) }
 }
 
 /// Reads `storage/message/<session>/<message>.json`. Ids come from the path: those inside may be stale.
@@ -96,11 +149,14 @@ fn json_files(spec: &StoreSpec, found: &mut Found, scan: &mut StoreScan, progres
         scan.input.files += 1;
         scan.input.bytes += file.stat.size;
         let mut parts = file.name.rsplit('/');
-        let id = parts.next().unwrap_or_default().trim_end_matches(".json");
+        let name = parts.next().unwrap_or_default();
+        let id = name.strip_suffix(".json").unwrap_or(name);
         let session = parts.next().unwrap_or_default();
-        let data = std::fs::read(&file.path).map_err(|error| super::fault(&error)).and_then(|bytes| {
-            serde_json::from_slice(&bytes).map_err(|error| format!("is not JSON: line {}", error.line()))
-        });
+        let data = if file.stat.size > MOST_BYTES {
+            Err(format!("is larger than {} MiB", MOST_BYTES >> 20))
+        } else {
+            std::fs::read(&file.path).map_err(|error| super::fault(&error)).and_then(|bytes| object(&bytes))
+        };
         match data {
             Ok(data) => {
                 if let Some(message) = Message::of_v1(id, session, &data, &mut found.names) {

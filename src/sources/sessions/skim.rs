@@ -253,6 +253,13 @@ pub(super) fn text(value: &[u8]) -> Option<Cow<'_, str>> {
     serde_json::from_str::<String>(&whole).ok().map(Cow::Owned)
 }
 
+/// Whether a value is this text, also where letters of it are spelled by their numbers.
+pub(super) fn says(value: &[u8], word: &str) -> bool {
+    let inner = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+    inner
+        .is_some_and(|inner| inner == word.as_bytes() || inner.contains(&b'\\') && text(value).as_deref() == Some(word))
+}
+
 /// A whole number of at least 0; 0 for any other value. A number beyond 64 bits is the largest one.
 pub(super) fn whole(value: &[u8]) -> u64 {
     if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
@@ -271,7 +278,7 @@ pub(super) fn has_control(line: &[u8]) -> bool {
 pub(super) fn millis(value: &[u8]) -> Option<i64> {
     let inner = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     quick_millis(inner).or_else(|| {
-        let time = chrono::DateTime::parse_from_rfc3339(std::str::from_utf8(inner).ok()?).ok()?;
+        let time = chrono::DateTime::parse_from_rfc3339(&text(value)?).ok()?;
         Some((time.timestamp_micros() + 500).div_euclid(1000))
     })
 }

@@ -7,6 +7,11 @@ use crate::vocabulary::{Effort, Place};
 /// Longest piece of outside text in a message, in characters.
 const QUOTED_CHARS: usize = 60;
 
+/// Largest number of a cell: no amount, time or count of ours is as large, and sums and squares of many stay finite.
+const MOST: f64 = 1e15;
+/// See [`MOST`].
+const MOST_WHOLE: u64 = 1_000_000_000_000_000;
+
 /// The cells of one record. An empty cell is not there.
 pub(in crate::sources) struct Cells {
     /// Where the record stands.
@@ -61,6 +66,7 @@ impl Cells {
         match text.parse::<f64>() {
             Ok(value) if !value.is_finite() => Err(format!("{column} {} is not a finite number", quoted(text))),
             Ok(value) if value < 0.0 => Err(format!("{column} {} is below 0", quoted(text))),
+            Ok(value) if value > MOST => Err(format!("{column} {} is above {MOST:e}", quoted(text))),
             Ok(value) => Ok(Some(value + 0.0)),
             Err(_) => Err(format!("{column} {} is not a number", quoted(text))),
         }
@@ -80,6 +86,7 @@ impl Cells {
         let digits = text.strip_suffix(".0").unwrap_or(text);
         match digits.parse::<u64>() {
             Ok(value) if value < least => Err(format!("{column} {} is below {least}", quoted(text))),
+            Ok(value) if value > MOST_WHOLE => Err(format!("{column} {} is above {MOST:e}", quoted(text))),
             Ok(value) => Ok(Some(value)),
             Err(_) => Err(format!("{column} {} is not a whole number of at least {least}", quoted(text))),
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
-use serde_json::{Map, Value};
+use serde_json::{Deserializer, Map, Value};
 
 pub(super) use self::cells::{Cells, effort, quoted, rows_of};
 use self::lines::{Lines, describe};
@@ -85,7 +85,7 @@ impl<T, F: FnMut(&Cells) -> Result<T, String>> Reading<'_, T, F> {
     /// Reads records of CSV behind a header line.
     fn read_csv(&mut self, lines: Lines) -> Result<Digest, String> {
         let io = |error: csv::Error| match error.into_kind() {
-            csv::ErrorKind::Io(error) => format!("{} {}", self.file.display, describe(&error)),
+            csv::ErrorKind::Io(error) => format!("{} {}", self.file.display, describe(self.file.path, &error)),
             _ => format!("{} is not CSV", self.file.display),
         };
         let mut reader = ReaderBuilder::new()
@@ -178,28 +178,39 @@ impl<T, F: FnMut(&Cells) -> Result<T, String>> Reading<'_, T, F> {
         Ok(digest)
     }
 
-    /// Reads records of JSONL, one object a line.
+    /// Reads records of JSONL, one object a line. NUL bytes around it, as a power cut leaves them, do not matter; two objects that
+    /// two writers put on one line are two records.
     fn read_jsonl(&mut self, mut lines: Lines) -> Result<Digest, String> {
         while let Some(line) = lines.next_line().map_err(|_| self.torn())? {
             if line.bytes.trim_ascii().is_empty() {
                 continue;
             }
-            if line.is_too_long {
-                self.reject(line.number, "is longer than 1 MiB");
+            let is_something = |byte: &u8| *byte != 0 && !byte.is_ascii_whitespace();
+            let begin = line.bytes.iter().position(is_something);
+            let fault = match begin {
+                _ if line.is_too_long => Some("is longer than 1 MiB"),
+                None => Some("holds NUL bytes only"),
+                Some(_) => None,
+            };
+            if let Some(fault) = fault {
+                self.reject(line.number, fault);
                 continue;
             }
-            match self.json_cells(&line.bytes) {
-                Ok(cells) => self.take(line.number, cells),
-                Err(reason) => self.reject(line.number, reason),
+            let end = line.bytes.iter().rposition(is_something).map_or(0, |at| at + 1);
+            let text = &line.bytes[begin.unwrap_or(0)..end];
+            for object in Deserializer::from_slice(text).into_iter::<Map<String, Value>>() {
+                let cells = object.map_err(|_| "is not a JSON object".to_owned());
+                match cells.and_then(|object| self.json_cells(object)) {
+                    Ok(cells) => self.take(line.number, cells),
+                    Err(reason) => self.reject(line.number, reason),
+                }
             }
         }
         Ok(lines.digest())
     }
 
     /// The fields of one JSON object by known column; a null is an empty cell.
-    fn json_cells(&mut self, bytes: &[u8]) -> Result<Cells, String> {
-        let object: Map<String, Value> =
-            serde_json::from_slice(bytes).map_err(|_| "is not a JSON object".to_owned())?;
+    fn json_cells(&mut self, object: Map<String, Value>) -> Result<Cells, String> {
         let mut cells = Cells::new(self.file.columns.known);
         for (name, value) in object {
             let text = match value {

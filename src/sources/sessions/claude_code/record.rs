@@ -1,7 +1,7 @@
 //! One record of a Claude Code file as slices of its line: nothing is copied that is not needed.
 
 use crate::sources::sessions::file::each_field;
-use crate::sources::sessions::skim::{Fields, Items, Odd, blank, text, whole};
+use crate::sources::sessions::skim::{Fields, Items, Odd, blank, says, text, whole};
 use crate::vocabulary::ServiceTier;
 
 /// The fields of a record that mean something.
@@ -141,7 +141,7 @@ impl Usage {
             b"cache_read_input_tokens" => usage.cache_read = count(value),
             b"cache_creation_input_tokens" => usage.cache_write = count(value),
             b"output_tokens" => usage.output = count(value),
-            b"speed" => usage.is_fast = value == b"\"fast\"",
+            b"speed" => usage.is_fast = says(value, "fast"),
             b"service_tier" => usage.tier = tier(value),
             b"cache_creation" => split = value,
             b"iterations" => iterations = value,

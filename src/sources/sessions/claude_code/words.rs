@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::sources::sessions::skim::{Fields, Items, text};
+use crate::sources::sessions::skim::{Fields, Items, says, text};
 
 /// Words of a limit message.
 const LIMIT_WORDS: [&str; 2] = ["Claude AI usage limit reached|", "You've hit your limit"];
@@ -90,13 +90,13 @@ fn block_words(block: &[u8]) -> Block<'_> {
     let Ok(mut fields) = Fields::of(block) else { return Block::Other };
     while let Ok(Some((key, value))) = fields.next() {
         match key {
-            b"type" if value == b"\"tool_result\"" => return Block::Result,
+            b"type" if says(value, "tool_result") => return Block::Result,
             b"type" => kind = value,
             b"text" => words = value,
             _ => {}
         }
     }
-    if kind == b"\"text\"" && words.first() == Some(&b'"') { Block::Words(words) } else { Block::Other }
+    if says(kind, "text") && words.first() == Some(&b'"') { Block::Words(words) } else { Block::Other }
 }
 
 /// Why the client made an error record.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::sources::sessions::claude_code::{Failure, NO_TIME};
-use crate::sources::sessions::skim::{Fields, Odd, blank, text};
+use crate::sources::sessions::skim::{Fields, Odd, blank, says, text};
 
 /// A task that started at most this long before its line was written is live, milliseconds.
 const LIVE_MS: f64 = 5_000.0;
@@ -155,14 +155,14 @@ impl<'a> Payload<'a> {
     pub(super) fn failure(&self) -> Failure {
         let words = text(self.message).unwrap_or_default();
         let info = String::from_utf8_lossy(self.error);
-        let says = |parts: &[&str]| parts.iter().any(|part| info.contains(part) || words.contains(part));
-        if self.error == b"\"usage_limit_exceeded\"" || words.contains("usage limit") {
+        let mentions = |parts: &[&str]| parts.iter().any(|part| info.contains(part) || words.contains(part));
+        if says(self.error, "usage_limit_exceeded") || words.contains("usage limit") {
             Failure::Quota
-        } else if says(&["overload", "server_error", "internal_server", "high demand"]) {
+        } else if mentions(&["overload", "server_error", "internal_server", "high demand"]) {
             Failure::Overloaded
-        } else if says(&["unauthorized", "auth"]) {
+        } else if mentions(&["unauthorized", "auth"]) {
             Failure::Auth
-        } else if says(&["stream disconnected", "connection", "http_connection", "network"]) {
+        } else if mentions(&["stream disconnected", "connection", "http_connection", "network"]) {
             Failure::Network
         } else {
             Failure::Other

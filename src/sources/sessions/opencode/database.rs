@@ -11,23 +11,30 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::Value;
 
-use super::message::{Message, instant};
+use super::limits::Asked;
+use super::message::{Message, instant, tokens};
 use super::routes::{Attempt, AttemptFailure};
 use super::{Found, Session, StoreScan};
 use crate::sources::sessions::names::Id;
+use crate::vocabulary::Place;
 
 /// How long a locked database is waited for.
 const WAIT: Duration = Duration::from_millis(1500);
 
-/// Reads one database. The error is a fragment without the path.
-pub(super) fn read(path: &Path, found: &mut Found, scan: &mut StoreScan) -> Result<(), String> {
+/// Longest answer that is believed, in milliseconds: thirty days.
+const MOST_MS: i64 = 2_592_000_000;
+
+/// Reads one database, called `shown` in places. The error is a fragment without the path.
+pub(super) fn read(path: &Path, shown: &str, found: &mut Found, scan: &mut StoreScan) -> Result<(), String> {
     let database = open(path, scan)?;
     let mut reading = || {
+        // All tables as they stood at one instant, whoever writes meanwhile.
+        database.execute_batch("BEGIN")?;
         sessions(&database, "session", found)?;
         sessions(&database, "session_v2", found)?;
-        attempts(&database, found)?;
-        messages_v2(&database, found, scan)?;
-        messages_v1(&database, found, scan)?;
+        attempts(&database, shown, found)?;
+        messages_v2(&database, shown, found, scan)?;
+        messages_v1(&database, shown, found, scan)?;
         router_words(&database, scan)
     };
     reading_result(reading())
@@ -96,13 +103,14 @@ fn columns(database: &Connection, table: &str) -> rusqlite::Result<HashSet<Strin
     statement.query_map([table], |row| row.get(0))?.collect()
 }
 
-/// A query of the columns that exist; missing ones are NULL. `None` when a needed one is missing.
+/// A query of the columns that exist, in the order of those of `order` that do; missing ones are NULL. `None` when a needed
+/// one is missing.
 fn query(
     database: &Connection,
     table: &str,
     needed: &[&str],
     optional: &[&str],
-    order: &str,
+    order: &[&str],
 ) -> rusqlite::Result<Option<String>> {
     let known = columns(database, table)?;
     if !needed.iter().all(|column| known.contains(*column)) {
@@ -115,7 +123,9 @@ fn query(
             optional.iter().map(|column| if known.contains(*column) { format!("\"{column}\"") } else { "NULL".into() }),
         )
         .collect();
-    Ok(Some(format!("SELECT {} FROM \"{table}\" ORDER BY {order}", wanted.join(", "))))
+    let order: Vec<String> =
+        order.iter().filter(|column| known.contains(**column)).map(|column| format!("\"{column}\"")).collect();
+    Ok(Some(format!("SELECT {} FROM \"{table}\" ORDER BY {}", wanted.join(", "), order.join(", "))))
 }
 
 /// The text of a column.
@@ -145,12 +155,14 @@ fn rounded(number: f64) -> i64 {
 
 /// Sessions: their pool, their parent and their folder.
 fn sessions(database: &Connection, table: &str, found: &mut Found) -> rusqlite::Result<()> {
-    let Some(sql) = query(database, table, &["id"], &["model", "parent_id", "directory"], "id")? else { return Ok(()) };
+    let Some(sql) = query(database, table, &["id"], &["model", "parent_id", "directory"], &["id"])? else {
+        return Ok(());
+    };
     let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let Some(id) = text(row, 0)? else { continue };
-        let model: Value = text(row, 1)?.and_then(|model| serde_json::from_str(&model).ok()).unwrap_or_default();
+        let model = json(row, 1)?.unwrap_or_default();
         let is_route = model["providerID"] == "opencode-route";
         let pool = model["id"].as_str().filter(|_| is_route).map(str::to_owned);
         let session = Session {
@@ -165,21 +177,25 @@ fn sessions(database: &Connection, table: &str, found: &mut Found) -> rusqlite::
 }
 
 /// Messages of the second generation, and compactions: billed work of the model that was active.
-fn messages_v2(database: &Connection, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
+fn messages_v2(database: &Connection, shown: &str, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
     let needed = ["id", "session_id", "type", "data"];
-    let Some(sql) = query(database, "session_message", &needed, &[], "session_id, seq")? else { return Ok(()) };
+    let order = ["session_id", "seq", "id"];
+    let Some(sql) = query(database, "session_message", &needed, &[], &order)? else { return Ok(()) };
     let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let mut active: Option<(u32, [u32; 3])> = None;
     while let Some(row) = rows.next()? {
         scan.input.lines += 1;
-        let (Some(id), Some(session), Some(kind)) = (text(row, 0)?, text(row, 1)?, text(row, 2)?) else { continue };
+        let (Some(id), Some(session), Some(kind)) = (text(row, 0)?, text(row, 1)?, text(row, 2)?) else {
+            damaged(shown, scan);
+            continue;
+        };
         *scan.kinds.entry(format!("session_message:{kind}")).or_default() += 1;
         if !matches!(kind.as_str(), "assistant" | "compaction") {
             continue;
         }
         let Some(data) = json(row, 3)? else {
-            scan.input.malformed_lines += 1;
+            damaged(shown, scan);
             continue;
         };
         let mut message = Message::of_v2(&id, &session, &data, &mut found.names);
@@ -197,20 +213,19 @@ fn messages_v2(database: &Connection, found: &mut Found, scan: &mut StoreScan) -
 }
 
 /// Messages of the first generation, and the tool intervals of their parts.
-fn messages_v1(database: &Connection, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
-    let Some(sql) = query(database, "message", &["id", "session_id", "data"], &[], "id")? else { return Ok(()) };
+fn messages_v1(database: &Connection, shown: &str, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
+    let Some(sql) = query(database, "message", &["id", "session_id", "data"], &[], &["id"])? else { return Ok(()) };
     let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         scan.input.lines += 1;
-        let (Some(id), Some(session)) = (text(row, 0)?, text(row, 1)?) else { continue };
-        match json(row, 2)? {
-            Some(data) => {
+        match (text(row, 0)?, text(row, 1)?, json(row, 2)?) {
+            (Some(id), Some(session), Some(data)) => {
                 if let Some(message) = Message::of_v1(&id, &session, &data, &mut found.names) {
                     found.add(message);
                 }
             }
-            None => scan.input.malformed_lines += 1,
+            _ => damaged(shown, scan),
         }
     }
     parts(database, found)
@@ -218,11 +233,11 @@ fn messages_v1(database: &Connection, found: &mut Found, scan: &mut StoreScan) -
 
 /// Tool intervals by message.
 fn parts(database: &Connection, found: &mut Found) -> rusqlite::Result<()> {
-    if query(database, "part", &["message_id", "data"], &[], "1")?.is_none() {
-        return Ok(());
-    }
-    let mut statement = database
-        .prepare("SELECT message_id, data FROM part WHERE instr(data, '\"tool\"') > 0 ORDER BY message_id, id")?;
+    let order = ["message_id", "id"];
+    let Some(sql) = query(database, "part", &["message_id", "data"], &[], &order)? else { return Ok(()) };
+    // A letter spelled by its number may hide the word.
+    let maybe = r#"WHERE instr("data", '"tool"') > 0 OR instr("data", '\u00') > 0 ORDER"#;
+    let mut statement = database.prepare(&sql.replacen("ORDER", maybe, 1))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (Some(message), Some(data)) = (text(row, 0)?, json(row, 1)?) else { continue };
@@ -235,16 +250,23 @@ fn parts(database: &Connection, found: &mut Found) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The JSON of a column, if it is any.
+/// The JSON object of a column, if it is one. Broken UTF-8 in a text is replaced.
 fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Value>> {
     Ok(match row.get_ref(column)? {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => serde_json::from_slice(bytes).ok(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => super::object(bytes).ok(),
         _ => None,
     })
 }
 
+/// Counts a row that holds no record, by its number in the order of reading.
+fn damaged(shown: &str, scan: &mut StoreScan) {
+    scan.input.malformed_lines += 1;
+    let row = usize::try_from(scan.input.lines).unwrap_or(usize::MAX);
+    scan.add_damaged(|| Place::new(shown, row));
+}
+
 /// What the router logged of every attempt.
-fn attempts(database: &Connection, found: &mut Found) -> rusqlite::Result<()> {
+fn attempts(database: &Connection, shown: &str, found: &mut Found) -> rusqlite::Result<()> {
     let needed = ["id", "time_started", "time_ended", "route_id", "provider_id", "model_id", "outcome"];
     let optional = [
         "session_id",
@@ -256,12 +278,19 @@ fn attempts(database: &Connection, found: &mut Found) -> rusqlite::Result<()> {
         "tokens_estimated",
         "tokens_output",
         "tokens_reasoning",
+        "quota",
     ];
-    let Some(sql) = query(database, "route_attempt", &needed, &optional, "id")? else { return Ok(()) };
+    let Some(sql) = query(database, "route_attempt", &needed, &optional, &["id"])? else { return Ok(()) };
     let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
+    let mut number = 0;
     while let Some(row) = rows.next()? {
+        number += 1;
         let attempt = attempt(row, found)?;
+        if let (Some(quota), Some(provider), Some(model)) = (json(row, 16)?, text(row, 4)?, text(row, 5)?) {
+            let asked = Asked { provider: &provider, model: &model, ended: attempt.at, shown, row: number };
+            found.limits.take(&quota, asked);
+        }
         found.attempts.add(attempt);
     }
     Ok(())
@@ -274,8 +303,10 @@ fn attempt(row: &Row<'_>, found: &mut Found) -> rusqlite::Result<Attempt> {
     let is_blameless = matches!(outcome.as_str(), "interrupted" | "hedged-out");
     let is_estimated = number(row, 13)?.is_some_and(|flag| flag > 0.0);
     let tag = text(row, 10)?.unwrap_or_default();
-    let tokens =
-        |column| -> rusqlite::Result<u64> { Ok(number(row, column)?.map_or(0, rounded).max(0).unsigned_abs()) };
+    let tokens = |column| -> rusqlite::Result<u64> { Ok(number(row, column)?.map_or(0, tokens)) };
+    let ms = |column| -> rusqlite::Result<_> {
+        Ok(number(row, column)?.map(rounded).filter(|ms| (0..=MOST_MS).contains(ms)))
+    };
     Ok(Attempt {
         message: text(row, 8)?.map(|message| Id::of(b'o', message.as_bytes())),
         pool: text(row, 3)?.filter(|pool| !pool.is_empty()),
@@ -288,8 +319,8 @@ fn attempt(row: &Row<'_>, found: &mut Found) -> rusqlite::Result<Attempt> {
         is_timed: is_success && !is_estimated,
         is_blameless,
         failure: (!is_success && !is_blameless).then(|| AttemptFailure::of(&outcome, &tag)),
-        response_ms: number(row, 12)?.map(rounded),
-        first_token_ms: number(row, 11)?.map(rounded),
+        response_ms: ms(12)?,
+        first_token_ms: ms(11)?,
         output: tokens(14)? + tokens(15)?,
     })
 }

@@ -6,6 +6,9 @@ use super::of_status;
 use crate::sources::sessions::claude_code::{Failure, NO_TIME};
 use crate::sources::sessions::names::{Id, Names};
 
+/// The last millisecond of the year 9999.
+const MOST_MS: f64 = 253_402_300_799_999.0;
+
 /// Why a message is not an ordinary answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -90,7 +93,7 @@ impl Message {
         message.effort = names.optional(data["model"]["variant"].as_str());
         message.agent = names.optional(data["agent"].as_str());
         message.trouble = trouble(&data["error"]);
-        message.retries = data["retry"]["attempt"].as_u64().unwrap_or(0);
+        message.retries = data["retry"]["attempt"].as_f64().map_or(0, tokens);
         for part in data["content"].as_array().into_iter().flatten() {
             let time = if part["state"]["time"].is_object() { &part["state"]["time"] } else { &part["time"] };
             if let (Some("tool"), Some(start), Some(end)) =
@@ -104,9 +107,9 @@ impl Message {
 
     /// What both generations write alike.
     fn common(id: &str, session: &str, data: &Value, names: &mut Names) -> Self {
-        let tokens = &data["tokens"];
-        let count = |value: &Value| value.as_u64().or_else(|| value.as_f64().map(whole)).unwrap_or(0);
-        let reasoning = count(&tokens["reasoning"]);
+        let stated = &data["tokens"];
+        let count = |value: &Value| value.as_f64().map_or(0, tokens);
+        let reasoning = count(&stated["reasoning"]);
         let time = |name: &str| instant(&data["time"][name]).unwrap_or(NO_TIME);
         Self {
             id: Id::of(b'o', id.as_bytes()),
@@ -120,12 +123,12 @@ impl Message {
             created: time("created"),
             streamed: time("streamed"),
             completed: time("completed"),
-            input: count(&tokens["input"]),
-            cache_read: count(&tokens["cache"]["read"]),
-            cache_write: count(&tokens["cache"]["write"]),
-            output: count(&tokens["output"]) + reasoning,
+            input: count(&stated["input"]),
+            cache_read: count(&stated["cache"]["read"]),
+            cache_write: count(&stated["cache"]["write"]),
+            output: count(&stated["output"]) + reasoning,
             reasoning,
-            cost: data["cost"].as_f64().filter(|cost| cost.is_finite() && *cost >= 0.0),
+            cost: data["cost"].as_f64().filter(|cost| *cost >= 0.0),
             retries: 0,
             trouble: None,
             is_compaction: false,
@@ -159,19 +162,20 @@ impl Message {
     }
 }
 
-/// Epoch milliseconds.
+/// Epoch milliseconds between 1970 and the year 9999; other numbers are no time.
 pub(super) fn instant(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_f64().and_then(|value| i64::try_from(whole(value)).ok()))
+    #[expect(clippy::cast_possible_truncation, reason = "the range is that of dates")]
+    value.as_f64().filter(|ms| (0.0..=MOST_MS).contains(ms)).map(|ms| ms as i64)
 }
 
-/// A number of at least 0 as a whole one.
+/// A number as a count: whole, of at least 0, and no more than one response can hold.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "`as` saturates, and counts are not negative"
 )]
-fn whole(value: f64) -> u64 {
-    value.max(0.0) as u64
+pub(super) fn tokens(value: f64) -> u64 {
+    u64::from(value.max(0.0) as u32)
 }
 
 /// What an `error` of either generation means.
