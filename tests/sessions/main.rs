@@ -21,6 +21,7 @@ mod mutated_litellm;
 mod mutated_opencode;
 mod mutated_tables;
 mod mutations;
+mod prices;
 mod rollup;
 mod spend_faults;
 mod spend_logs;

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use super::claude_code::NO_TIME;
 use super::names::Names;
 use super::{StoreSpec, class_of};
-use crate::vocabulary::{Bill, CallKey, CallRow, CallSums, StatedPool, Timed};
+use crate::vocabulary::{CallKey, CallRow, CallSums, Charge, StatedPool, Timed};
 
 /// Smallest output that is timed, tokens.
 pub(super) const MIN_OUTPUT: u64 = 50;
@@ -37,10 +37,8 @@ struct GroupKey {
     class: u32,
     /// Fast mode.
     is_fast: bool,
-    /// Kinds of tokens.
-    kinds: u8,
-    /// What the store says it cost.
-    bill: Bill,
+    /// What its price depends on.
+    charge: Charge,
 }
 
 /// What a reader knows of a call, names as numbers of the groups.
@@ -64,10 +62,8 @@ pub(super) struct Call {
     pub(super) agent: u32,
     /// Fast mode.
     pub(super) is_fast: bool,
-    /// Kinds of tokens.
-    pub(super) kinds: u8,
-    /// What the store says it cost.
-    pub(super) bill: Bill,
+    /// What its price depends on.
+    pub(super) charge: Charge,
 }
 
 /// The groups of one store.
@@ -142,8 +138,7 @@ impl<'a> Groups<'a> {
             home,
             class,
             is_fast: call.is_fast,
-            kinds: call.kinds,
-            bill: call.bill,
+            charge: call.charge,
         };
         let sums = self.sums.entry(key).or_default();
         if let Some(at) = instant(call.at) {
@@ -190,8 +185,7 @@ impl<'a> Groups<'a> {
                     is_fast: key.is_fast,
                     home: text(key.home),
                     task_class: text(key.class),
-                    kinds: key.kinds,
-                    bill: key.bill,
+                    charge: key.charge,
                 };
                 CallRow { key, sums }
             })
