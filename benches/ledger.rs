@@ -15,7 +15,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use pool_review::history::{Asks, Fate, ProposalFact, ProposalFiles, compare, settle_proposals};
+use pool_review::history::{Asks, Dues, Fate, ProposalFact, ProposalFiles, compare, settle_proposals};
 use pool_review::outputs::{self, proposal_files::Files};
 use pool_review::store::{Cache, Store};
 use pool_review::verdict::Proposal;
@@ -79,9 +79,16 @@ fn book(run: usize, folder: &Path, fresh: Vec<Proposal>) -> Took {
     let files = Files::read(&store, &cache);
     let stored = |fingerprint: &str| outputs::proposals::stored(&store, fingerprint);
     let untouched = |fingerprint: &str| files.untouched(&store, fingerprint);
-    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
+    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched, damage: &|_| None };
     let digest = |fact: &ProposalFact| Some(fact.subtree_digest.clone());
-    let asks = Asks { run: &report.run_id, now, files: &on_disk, fate: &|_| Fate::Missed, digest: &digest };
+    let asks = Asks {
+        run: &report.run_id,
+        now,
+        files: &on_disk,
+        fate: &|_| Fate::Missed,
+        digest: &digest,
+        dues: &Dues::new(),
+    };
     let settlement = settle_proposals(fresh, &past, &asks);
     let settle = start.elapsed();
     let models = BTreeSet::new();
@@ -90,7 +97,7 @@ fn book(run: usize, folder: &Path, fresh: Vec<Proposal>) -> Took {
     let all = settlement.open.iter().chain(&settlement.suppressed).chain(&settlement.landed);
     outputs::proposals::write(&store, all.filter(|proposal| !files.hold(&store, proposal))).unwrap();
     outputs::append_events(delivery, &opened.ledger, &store).unwrap();
-    outputs::proposals::remove_others(&store, &settlement.keep).unwrap();
+    outputs::proposals::remove_others(&store, &settlement.keep, &opened.ledger.proposals()).unwrap();
     let write = start.elapsed();
     let start = Instant::now();
     let said = outputs::remember(delivery, &opened, &store, &cache);

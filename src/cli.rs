@@ -19,6 +19,9 @@ pub struct Cli {
     /// Review instant instead of the clock, RFC 3339 (2026-11-29T12:00:00Z)
     #[arg(long, global = true, value_name = "INSTANT", value_parser = instant)]
     pub now: Option<DateTime<Utc>>,
+    /// Take a --now that lies before the last run of the ledger, or far ahead of the clock
+    #[arg(long, global = true)]
+    pub force_now: bool,
     /// How to print the answer
     #[arg(long, global = true, value_enum, default_value_t = Format::Human)]
     pub format: Format,

@@ -3,10 +3,13 @@
 mod diff;
 mod filing;
 mod init;
+mod instant;
 mod proposals;
+mod review;
 mod sessions;
 mod shell;
 mod status;
+mod stored;
 mod units;
 mod watch;
 
@@ -17,18 +20,17 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
 use crate::checks::CHECKS;
-use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, ReviewArgs, Verb};
+use crate::cli::{Cli, DoctorArgs, ExitCode, ExplainArgs, Failure, FetchArgs, Format, Verb};
 use crate::fetch;
-use crate::history::{Cadence, MarketMemory, ProposalFiles, Rhythm};
-use crate::outputs::terminal::Look;
+use crate::history::MarketMemory;
+use crate::outputs;
 use crate::outputs::verbs::document;
-use crate::outputs::{self, Delivery};
-use crate::review::gather::{Canonical, Gathered, canonical, gather};
+use crate::review::gather::{Gathered, canonical, gather};
 use crate::review::names::names;
-use crate::review::{Clock, Reviewed, inspect, review};
+use crate::review::{Clock, inspect};
 use crate::schedule::Schedule;
-use crate::settings::Settings;
-use crate::store::{self, Cache, Steps, Store};
+use crate::settings::{Settings, broken_link};
+use crate::store::Steps;
 
 /// What a verb leaves for `main` to print.
 #[derive(Debug)]
@@ -89,9 +91,6 @@ pub enum Wake {
     Stop,
 }
 
-/// How far the clock may lie behind the last run before a run refuses to start.
-const CLOCK_SLACK: TimeDelta = TimeDelta::minutes(5);
-
 /// Runs a verb. `--quiet` leaves warnings and errors only.
 pub fn run(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
     let mut answer = carry_out(cli, around)?;
@@ -107,7 +106,7 @@ fn carry_out(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
         verb if cli.format == Format::Csv && !matches!(verb, Verb::Sessions(_)) => {
             Err(Failure::Unusable(anyhow!("--format csv is for `sessions`; other verbs print human or json")))
         }
-        Verb::Review(args) => run_review(cli, args, around),
+        Verb::Review(args) => review::run(cli, args, around),
         Verb::Fetch(args) => run_fetch(cli, args, around),
         Verb::Watch(args) => watch::run(cli, args, around),
         Verb::Proposals { verb } => proposals::run(cli, verb, around),
@@ -126,7 +125,11 @@ fn carry_out(cli: &Cli, around: &Surroundings<'_>) -> Result<Answer, Failure> {
 
 /// The settings of an instruction file; where there is none the error says how to come by one.
 fn settings(cli: &Cli, path: &Path) -> Result<Settings, Failure> {
-    if !cli.workspace.join(path).exists() {
+    let file = cli.workspace.join(path);
+    if let Some(what) = broken_link(&file) {
+        return Err(Failure::Unusable(anyhow!("{}: it {what}", file.display())));
+    }
+    if !file.exists() {
         let (path, folder) = (path.display(), cli.workspace.display());
         let error = anyhow!(
             "{path}: no such file in the workspace {folder}; `pool-review init` writes one from what is on this machine, \
@@ -215,6 +218,7 @@ fn doctor(cli: &Cli, args: &DoctorArgs, around: &Surroundings<'_>) -> Result<Ans
         Ok((_, problems)) => problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)).collect(),
         Err(error) => vec![format!("{error:#}")],
     };
+    let warnings: Vec<String> = warnings.into_iter().chain(filing::unused_proxy(&settings, around)).collect();
     Ok(Answer { warnings, ..answer(text) })
 }
 
@@ -234,66 +238,6 @@ fn answer(text: String) -> Answer {
     Answer { text, warnings: Vec::new(), code: ExitCode::Finished }
 }
 
-/// One audit. Settings and canonical config are read first: while they are unusable nothing is written.
-fn run_review(cli: &Cli, args: &ReviewArgs, around: &Surroundings<'_>) -> Result<Answer, Failure> {
-    let settings = settings(cli, &args.instructions)?;
-    let schedule = schedule(&settings).map_err(Failure::Unusable)?;
-    filing::check(&settings, args.file_issues).map_err(Failure::Unusable)?;
-    let started = (around.clock)();
-    let now = cli.now.or(settings.frozen_now).unwrap_or(started);
-    let clock = Clock {
-        now,
-        is_frozen: cli.now.is_none() && settings.frozen_now.is_some(),
-        next_due: schedule.next_after(now),
-    };
-    let config = canonical(&cli.workspace, &settings, now).map_err(|error| Failure::Unusable(anyhow!(error)))?;
-    let steps = around.host.steps.clone();
-    let store = Store::open_with(&cli.workspace, &settings.reports, &settings.log, steps).map_err(Failure::Failed)?;
-    let mut warnings = store.recovered().to_vec();
-    warnings.extend(outputs::recover(&store).map_err(Failure::Failed)?);
-    warnings.extend(outputs::steward::take_in(&store, &cli.workspace, now).map_err(Failure::Failed)?);
-    let run = clock.run_id();
-    let mut rhythm = rhythm(&store).map_err(Failure::Failed)?;
-    let is_wall_clock = now == started;
-    if is_wall_clock {
-        ensure_forward(&rhythm, now).map_err(Failure::Failed)?;
-    }
-    warnings.extend(note(&Cadence::start(&run, started), &store)?);
-    rhythm.begin(&run, started);
-    let said = if is_wall_clock {
-        rhythm.since_last_success(&run, started, &|due| schedule.next_after(due))
-    } else {
-        Vec::new()
-    };
-    let outcome = audit(&Audit { cli, args, settings: &settings, store: &store, around }, config, clock, &said);
-    (around.doing)("");
-    let ended = (around.clock)();
-    let exit = outcome.as_ref().map_or(ExitCode::Failed, |answer| answer.code);
-    let duration = (ended - started).num_milliseconds().max(0).unsigned_abs();
-    let noted = note(&Cadence::end(&run, ended, exit as u8, duration, clock.next_due), &store);
-    let mut answer = outcome.map_err(Failure::Failed)?;
-    warnings.extend(noted?);
-    answer.warnings.splice(0..0, warnings.into_iter().chain(schedule.warnings().iter().cloned()));
-    Ok(answer)
-}
-
-/// The runs that the reports folder knows.
-fn rhythm(store: &Store) -> anyhow::Result<Rhythm> {
-    Ok(Rhythm::of(&outputs::read_cadence(store)?))
-}
-
-/// An error when the clock lies behind the last run: its sections would stand in the wrong order.
-fn ensure_forward(rhythm: &Rhythm, now: DateTime<Utc>) -> anyhow::Result<()> {
-    let last = rhythm.last_start().filter(|last| *last - now > CLOCK_SLACK);
-    last.map_or(Ok(()), |last| {
-        Err(anyhow!(
-            "the clock shows {}, but the last run began at {}: the clock went back; set it right, or say the time with --now",
-            now.format("%Y-%m-%dT%H:%M:%SZ"),
-            last.format("%Y-%m-%dT%H:%M:%SZ")
-        ))
-    })
-}
-
 /// The schedule of the settings; an error names the line.
 fn schedule(settings: &Settings) -> anyhow::Result<Schedule> {
     let place = settings
@@ -301,104 +245,4 @@ fn schedule(settings: &Settings) -> anyhow::Result<Schedule> {
         .get("schedule")
         .map_or_else(|| settings.path.clone(), |line| format!("{}:{line}", settings.path));
     Schedule::parse(&settings.schedule, settings.timezone).with_context(|| place)
-}
-
-/// Notes a start or an end; a torn line that was set aside is a warning.
-fn note(cadence: &Cadence, store: &Store) -> Result<Vec<String>, Failure> {
-    let torn = outputs::note_cadence(cadence, store).map_err(Failure::Failed)?;
-    Ok(torn.into_iter().collect())
-}
-
-/// What one audit works with.
-struct Audit<'a> {
-    /// The command line.
-    cli: &'a Cli,
-    /// Its flags.
-    args: &'a ReviewArgs,
-    /// The settings.
-    settings: &'a Settings,
-    /// Where it writes.
-    store: &'a Store,
-    /// Where it runs.
-    around: &'a Surroundings<'a>,
-}
-
-/// Gathers, judges and delivers. `said` is what the cadence has to say.
-fn audit(audit: &Audit<'_>, config: Canonical, clock: Clock, said: &[String]) -> anyhow::Result<Answer> {
-    let Audit { cli, args, settings, store, around } = *audit;
-    let (file, warning) = outputs::read_market(store)?;
-    let remembered = file.before(&clock.run_id()).clone();
-    (around.doing)("reading pools, market and evidence");
-    let known = if args.accept_fewer { remembered.without_measure() } else { remembered.clone() };
-    let mut gathered = gather(&cli.workspace, settings, config, &known, clock.now);
-    let (days, lost) = sessions::add_to_review(&cli.workspace, settings, &mut gathered, clock.now, around.progress);
-    let cache = Cache::at(&cli.workspace, &settings.cache);
-    let mut opened = outputs::ledger::open(store, Some(&cache), &clock.run_id())?;
-    let past = opened.ledger.before(&clock.run_id());
-    let files = outputs::proposal_files::Files::read(store, &cache);
-    let stored = |fingerprint: &str| outputs::proposals::stored(store, fingerprint);
-    let untouched = |fingerprint: &str| files.untouched(store, fingerprint);
-    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
-    (around.doing)("judging pools");
-    let reviewed = review(&gathered, settings, &past, clock, &on_disk);
-    let runs = opened.ledger.runs();
-    let before = runs.iter().rev().find(|(run, _)| *run < clock.run_id().as_str()).map(|(_, fact)| (*fact).clone());
-    let since = outputs::log::Since { cadence: said, before: before.as_ref(), issues: &[] };
-    if let Some(file) = file.after(&clock.run_id(), remembered, reviewed.market.clone()) {
-        outputs::keep_market(&file, store)?;
-    }
-    let github = args.file_issues.then(|| filing::client(settings, around));
-    let desk = filing::desk(settings, &reviewed, &past, &opened.ledger);
-    let desk = desk.map(|desk| desk.filing(github.as_ref().map(|github| filing::filing(github, around))));
-    let delivery = delivery(&reviewed, settings, since, desk.as_ref());
-    (around.doing)("writing reports");
-    let outputs::Delivered { mut warnings, filed, section } =
-        outputs::deliver_on(delivery, &mut opened, &files, store)?;
-    warnings.extend(outputs::remember(delivery, &opened, store, &cache));
-    warnings.extend(warning);
-    let failure = filed.as_ref().and_then(|filed| filed.failure.as_ref());
-    warnings.extend(failure.map(|reason| format!("issues not updated: {reason}")));
-    if let Some(summary) = &around.host.job_summary {
-        let section = outputs::job::summary(&section);
-        warnings.extend(store::append_aside(summary, section.as_bytes()).err().map(|error| format!("{error:#}")));
-    }
-    outputs::sessions::keep(store, &days)?;
-    warnings.extend(lost);
-    let text = match cli.format {
-        Format::Json => outputs::json::run_json(&reviewed.report),
-        Format::Human | Format::Csv => {
-            let annotations = around.host.job_summary.as_ref().map(|_| outputs::job::annotations(&reviewed.report));
-            let issues = desk.as_ref().map(|desk| outputs::issues::lines(desk, filed.as_ref())).unwrap_or_default();
-            let look = Look { colour: around.colour, columns: around.columns, reports: delivery.reports };
-            outputs::terminal::render_with(&reviewed.report, look, &issues) + &annotations.unwrap_or_default()
-        }
-    };
-    let code = if failure.is_some() { ExitCode::Failed } else { exit_code(&reviewed, args) };
-    Ok(Answer { text, warnings, code })
-}
-
-/// What is delivered of a review.
-fn delivery<'a>(
-    reviewed: &'a Reviewed,
-    settings: &'a Settings,
-    since: outputs::log::Since<'a>,
-    issues: Option<&'a outputs::issues::Desk<'a>>,
-) -> Delivery<'a> {
-    Delivery {
-        report: &reviewed.report,
-        settlement: &reviewed.settlement,
-        settings_digest: settings.digest.as_str(),
-        models: &reviewed.models,
-        reports: settings.reports.to_str().unwrap_or("reports"),
-        issues,
-        since,
-    }
-}
-
-/// How a finished review exits.
-fn exit_code(reviewed: &Reviewed, args: &ReviewArgs) -> ExitCode {
-    if args.exit_code && !reviewed.report.proposals.is_empty() {
-        return ExitCode::Proposals;
-    }
-    if reviewed.report.has_blocked() { ExitCode::Blocked } else { ExitCode::Finished }
 }

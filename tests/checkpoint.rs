@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pool_review::history::{
-    Asks, Decision, DecisionFact, Fact, Fate, FirstSeenFact, Ledger, ProposalFact, ProposalFiles, Read, Reading,
+    Asks, Decision, DecisionFact, Dues, Fact, Fate, FirstSeenFact, Ledger, ProposalFact, ProposalFiles, Read, Reading,
     Settlement, settle_proposals,
 };
 use pool_review::outputs::{self, ledger::Opened, proposal_files::Files};
@@ -49,6 +49,7 @@ fn ledger_of(days: &[(u32, u8)]) -> String {
             files: &ProposalFiles::NONE,
             fate: &|_| Fate::Missed,
             digest: &|fact: &ProposalFact| Some(fact.subtree_digest.clone()),
+            dues: &Dues::new(),
         };
         let fresh =
             (0..*what % 3).map(|i| proposal("scout", &format!("acme/{i}@default#seat"), now, (1, 1, 1))).collect();
@@ -93,7 +94,7 @@ proptest! {
         prop_assert!(problems.is_empty());
         for day in 1..11 {
             let run = noon(day);
-            let Read { ledger, problems, is_out_of_order } = folded(&text, &run, block);
+            let Read { ledger, problems, is_out_of_order, .. } = folded(&text, &run, block);
             prop_assert!(problems.is_empty());
             if is_out_of_order {
                 continue;
@@ -264,10 +265,16 @@ fn settled(long: &Long, day: u32, fresh: Vec<Proposal>) -> (Settlement, usize) {
         outputs::proposals::stored(&long.store, fingerprint)
     };
     let untouched = |fingerprint: &str| files.untouched(&long.store, fingerprint);
-    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched };
+    let on_disk = ProposalFiles { stored: &stored, untouched: &untouched, damage: &|_| None };
     let digest = |fact: &ProposalFact| Some(fact.subtree_digest.clone());
-    let asks =
-        Asks { run: &reviewed.run_id, now: reviewed.now, files: &on_disk, fate: &|_| Fate::Missed, digest: &digest };
+    let asks = Asks {
+        run: &reviewed.run_id,
+        now: reviewed.now,
+        files: &on_disk,
+        fate: &|_| Fate::Missed,
+        digest: &digest,
+        dues: &Dues::new(),
+    };
     let settlement = settle_proposals(fresh, &past, &asks);
     let reviewed = pool_review::verdict::Report { proposals: settlement.open.clone(), ..reviewed };
     let models = BTreeSet::new();

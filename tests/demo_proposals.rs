@@ -1,7 +1,11 @@
 //! The proposals of the demo's run: valid by schema, taken by real git, operations and patch saying the same, and once all
 //! of them have landed the review asks for nothing more about the config.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot read its input has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "scratch workspaces; a test that cannot read its input has failed"
+)]
 
 #[path = "scene/binary.rs"]
 mod binary;
@@ -122,6 +126,41 @@ fn landing_everything_leaves_nothing_new_to_propose() {
         }
     }
     panic!("{open:?} never fit");
+}
+
+#[test]
+fn a_window_of_the_new_lead_that_runs_dry_makes_the_way_back_due_and_a_fresh_one_ends_it() {
+    let scene = Scene::demo("window-dry");
+    git(&scene, &["init", "--quiet"]);
+    let (_, proposals) = review(&scene);
+    let moved = proposals.iter().find(|one| one["code"] == "lead_window_scarce").unwrap();
+    assert_eq!(moved["rollback"]["trigger"]["rule"], "window_dry_1");
+    assert!(git(&scene, &["apply", &format!("reports/proposals/{}.patch", text(moved, "fingerprint"))]));
+    let at = |now: &str| {
+        let ran = scene.run(&["--now", now, "review", "--format", "json"]);
+        assert!(matches!(ran.code, Some(0 | 3)), "{ran:?}");
+        let run: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let of = |standing: &&Value| standing["fingerprint"] == moved["fingerprint"];
+        list(&run, "standings").iter().find(of).map(|standing| standing["rollback_due"].clone())
+    };
+    // The new lead draws on copilot-org, whose credits are counted by the month, until 2026-12-01 00:00Z.
+    let folder = scene.root.join("data/evidence/quotas");
+    let snapshot = std::fs::read_to_string(folder.join("2026-11-29T1155Z.json")).unwrap();
+    let read_at = |stamp: &str, remaining: &str| {
+        let (day, clock) = (&stamp[..10], format!("{}{}", &stamp[11..13], &stamp[14..16]));
+        let shifted = snapshot.replace("2026-11-29T11:55:00Z", stamp).replace("\"remaining\": 17700", remaining);
+        std::fs::write(folder.join(format!("{day}T{clock}Z.json")), shifted).unwrap();
+    };
+    assert_eq!(at("2026-11-29T18:00:00Z"), Some(Value::Null), "it has just landed");
+    read_at("2026-11-30T05:55:00Z", "\"remaining\": 0");
+    let due = at("2026-11-30T06:00:00Z").unwrap();
+    assert_eq!(due["since"], "20261130T060000Z");
+    let words = "the window copilot-org/monthly of the lead github-copilot/claude-opus-5.5#high has at most 0.0 % left and resets in 1080 \
+                 minutes; due when dry for 60 minutes or longer";
+    assert_eq!(due["words"], words, "18 hours to the reset");
+    assert_eq!(at("2026-12-04T06:00:00Z").unwrap()["since"], "20261130T060000Z", "a stale reading ends nothing");
+    read_at("2026-12-04T11:55:00Z", "\"remaining\": 30000");
+    assert!(at("2026-12-04T12:00:00Z").is_none_or(|due| due.is_null()), "fresh credits");
 }
 
 /// Runs git in a workspace; whether it took what it was given.

@@ -366,7 +366,7 @@ fn a_clock_that_went_back_ends_the_run_with_a_sentence_and_no_byte() {
         warnings,
         [
             "the clock shows 2026-11-29T12:00:00Z, but the last run began at 2026-11-30T00:00:00Z: the clock went back; set it \
-          right, or say the time with --now"
+          right, or say the time with --now. If that run was the wrong one, take its lines out of reports/cadence.jsonl"
         ]
     );
     assert_eq!(written(&workspace.join("reports")), before);

@@ -8,7 +8,7 @@ mod reports;
 use std::collections::BTreeSet;
 
 use pool_review::history::{
-    Asks, Cadence, Current, Fact, Fate, Ledger, Previous, ProposalState, Settlement, baseline_state, compare,
+    Asks, Cadence, Current, Dues, Fact, Fate, Ledger, Previous, ProposalState, Settlement, baseline_state, compare,
     run_facts, settle_proposals,
 };
 use pool_review::verdict::{Baseline, Proposal, Report, Verdict};
@@ -373,7 +373,8 @@ fn settling_does_not_depend_on_the_order_of_proposals() {
     let one = |name: &str| proposal("scout", name, now, (1, 1, 1));
     let past = Ledger::default().before("20261129T120000Z");
     let files = &pool_review::history::ProposalFiles::NONE;
-    let asks = Asks { run: "20261129T120000Z", now, files, fate: &|_| Fate::Missed, digest: &|_| None };
+    let asks =
+        Asks { run: "20261129T120000Z", now, files, fate: &|_| Fate::Missed, digest: &|_| None, dues: &Dues::new() };
     let settle = |fresh| settle_proposals(fresh, &past, &asks);
     let forth = settle(vec![one("a"), one("b"), one("c")]);
     assert_eq!(forth, settle(vec![one("c"), one("a"), one("b")]));

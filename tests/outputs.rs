@@ -12,7 +12,9 @@ use pool_review::outputs::terminal::Look;
 use pool_review::outputs::text::{Place, marker, name, own, quote};
 use pool_review::outputs::{self, issues, json, log, proposals, terminal};
 use pool_review::store::Store;
-use pool_review::verdict::{Finding, PoolReport, Proposal, Report, Sentence, Severity, Subject, Verdict};
+use pool_review::verdict::{
+    Finding, PoolReport, Proposal, Report, Sentence, Severity, Subject, Verdict, content_digest,
+};
 use pool_review::vocabulary::{CheckId, PoolId, SourceId, SourceNote};
 use proptest::prelude::*;
 use reports::{
@@ -729,7 +731,10 @@ fn killed_after(steps: usize, (report, fresh): (Report, Vec<Proposal>), store: &
         &|| drop(proposals::write(store, &report.proposals).expect("proposals")),
         &|| outputs::write_pending(delivery, &ledger, store).expect("what is about to be added"),
         &|| drop(outputs::append_events(delivery, &ledger, store).expect("events")),
-        &|| proposals::remove_others(store, &settlement.keep).expect("removals"),
+        &|| {
+            let known = outputs::read_ledger(store).expect("a ledger").0;
+            drop(proposals::remove_others(store, &settlement.keep, &known.proposals()).expect("removals"));
+        },
         &|| outputs::write_plan(delivery, None, store).expect("a plan"),
         &|| outputs::append_log(delivery, store).expect("a section"),
         &|| {
@@ -803,16 +808,51 @@ fn a_run_killed_once_it_said_what_it_adds_is_completed_by_the_next_run() {
 }
 
 #[test]
-fn a_file_of_a_proposal_that_no_ledger_knows_goes_and_other_files_stay() {
-    let (ws, store) = with_one_day("deliver-orphan");
+fn what_no_run_wrote_is_never_removed_and_is_named_where_it_looks_like_a_proposal() {
+    let (ws, store) = with_one_day("deliver-foreign");
     let folder = ws.join("reports/proposals");
-    std::fs::write(folder.join(format!("pcr1-{}.json", "0".repeat(32))), "{}").expect("an orphan");
-    std::fs::write(folder.join("README.md"), "mine").expect("a note");
-    let (report, fresh) = two_days(28);
-    run(report, fresh, &store);
-    let left: Vec<String> = files(&folder).into_keys().collect();
-    assert_eq!(left.len(), 3, "{left:?}");
-    assert!(left.contains(&"README.md".to_owned()));
+    let strange = |digit: &str, ending: &str| format!("pcr1-{}.{ending}", digit.repeat(32));
+    // A whole proposal of another fleet, made at an instant at which no run was here; something that is none; a patch alone.
+    let mut of_another = proposal("scout", "acme/far@default#seat", at("2026-11-27T12:00:00Z"), (1, 1, 1)).to_json();
+    of_another["fingerprint"] = format!("pcr1-{}", "1".repeat(32)).into();
+    of_another["content_digest"] = content_digest(&of_another).as_str().into();
+    let foreign = [
+        (strange("0", "json"), "{}".to_owned()),
+        (strange("1", "json"), of_another.to_string()),
+        (strange("2", "patch"), "--- a\n".to_owned()),
+        ("README.md".to_owned(), "mine".to_owned()),
+    ];
+    for (name, text) in &foreign {
+        std::fs::write(folder.join(name), text).expect("a file of somebody");
+    }
+    let (report, fresh) = two_days(29);
+    let (_, warnings) = run(report, fresh, &store);
+    for (name, text) in &foreign {
+        assert_eq!(&std::fs::read_to_string(folder.join(name)).expect("still there"), text);
+        let said = format!(
+            "reports/proposals/{name}: no run of this ledger wrote it, so it was left alone and does not count"
+        );
+        let is_said = warnings.iter().any(|warning| warning.starts_with(&said));
+        assert_eq!(is_said, name != "README.md", "{name}: {warnings:?}");
+    }
+    let (report, _) = two_days(30);
+    run(report, Vec::new(), &store);
+    let own = files(&folder).into_keys().filter(|name| !foreign.iter().any(|(one, _)| one == name));
+    assert_eq!(own.count(), 2, "of our own the one that was missed twice went, the one that was missed once stands");
+}
+
+#[test]
+fn what_a_killed_run_wrote_before_it_counted_is_removed_by_the_next_that_does_not_make_it() {
+    let (ws, store) = with_one_day("deliver-orphan");
+    killed_after(2, two_days(29), &store);
+    let folder = ws.join("reports/proposals");
+    assert_eq!(files(&folder).len(), 4, "two of each proposal");
+    let (report, _) = two_days(28);
+    let later = Report { now: at("2026-11-30T12:00:00Z"), run_id: "20261130T120000Z".to_owned(), ..report };
+    let (_, fresh) = two_days(28);
+    let (_, warnings) = run(later, fresh, &store);
+    assert_eq!(files(&folder).len(), 2, "the ledger never heard of the other");
+    assert_eq!(warnings, Vec::<String>::new());
 }
 
 #[test]

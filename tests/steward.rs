@@ -312,6 +312,40 @@ fn a_list_shows_what_is_asked_for_and_says_how_many_are_hidden() {
     assert_eq!(fleet.refused(20, &["list", "--status", "gone"]).0, 2);
     let human = fleet.run(&one_o_clock(20), &["proposals", "list"]).stdout;
     assert!(human.ends_with("2 proposals, 1 more with --all\n"), "{human}");
+    // Of three proposals, one each of first, second and idle, one is rejected: what is left out adds up to all of them.
+    let told = |args: &[&str]| {
+        let (json, human) =
+            (fleet.proposals(20, args), fleet.run(&one_o_clock(20), &[&["proposals"], args].concat()).stdout);
+        (json["hidden"].as_u64().unwrap(), human.lines().last().unwrap().to_owned())
+    };
+    for (args, hidden, last) in [
+        (&["list", "--all"][..], 0, "3 proposals"),
+        (&["list", "--status", "rejected"], 2, "1 proposal, 2 of other statuses"),
+        (&["list", "--status", "landed"], 3, "0 proposals, 3 of other statuses"),
+        (&["list", "--pool", "idle"], 2, "1 proposal, 2 of other pools"),
+        (&["list", "--pool", "first"], 3, "0 proposals, 1 more with --all, 2 of other pools"),
+        (&["list", "--pool", "first", "--status", "landed"], 3, "0 proposals, 1 of other statuses, 2 of other pools"),
+        (&["list", "--pool", "first", "--status", "rejected,landed"], 2, "1 proposal, 2 of other pools"),
+    ] {
+        assert_eq!(told(args), (hidden, last.to_owned()), "{args:?}");
+    }
+}
+
+#[test]
+fn a_pool_or_status_that_there_is_not_is_refused_with_the_known_names_the_nearest_first() {
+    let fleet = Fleet::new("unknown-names");
+    let empty = fleet.refused(20, &["list", "--pool", "first"]);
+    assert_eq!(empty, (2, "error: no pool is called \"first\"; the ledger knows none yet\n".to_owned()));
+    fleet.review(20);
+    let (code, said) = fleet.refused(20, &["list", "--pool", "frist"]);
+    assert_eq!(code, 2);
+    assert!(said.starts_with("error: no pool is called \"frist\"; the ledger knows first, "), "{said}");
+    assert!(said.contains("second") && said.contains("idle"), "{said}");
+    let (code, said) = fleet.refused(20, &["list", "--status", "lande"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("rolled_back") && said.contains("a similar value exists: 'landed'"), "{said}");
+    let known = fleet.proposals(20, &["list", "--pool", "second", "--status", "landed"]);
+    assert_eq!(known["proposals"].as_array().unwrap().len(), 0, "a pool without such a proposal is no mistake");
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub enum ProposalsVerb {
     Defer(DeferArgs),
     /// Record that it was landed; only the config's digest lands it
     Landed(MessageArgs),
-    /// Record that a landed change is to be taken back; only the config's digest rolls it back
+    /// Record that a landed change is to be taken back; only the config's digest rolls it back. Stops a test that is under way
     Rollback(MessageArgs),
 }
 

@@ -198,6 +198,15 @@ impl Meter<'_> {
         Measurement { effect, rows, controls: used.into_iter().collect() }
     }
 
+    /// Successes and weighted rows of some rows of one member in a span.
+    pub fn tally(&self, member: &str, rows: &MemberRows, span: Span) -> Tally {
+        let scored = self.scored(member, rows, span);
+        let sum = |counts: &dyn Fn(&Row) -> bool| {
+            scored.values().flatten().filter(|row| counts(row)).map(|row| row.weight).sum::<f64>()
+        };
+        Tally { s: sum(&|row| row.own.success() == Some(true)), n: sum(&|_| true) }
+    }
+
     /// The same tasks on two members, one pair each: what the second does better than the first. A part that a side does
     /// not state is left out of both.
     pub fn paired(&self, pool: &str, arms: (&str, &str), metric: Metric, worth: Worth, span: Span) -> Measurement {

@@ -32,13 +32,27 @@ pub struct Cadence {
     pub duration_ms: Option<u64>,
     /// The next due instant, at the end.
     pub next_due: Option<String>,
+    /// Why it failed, at the end of one that did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
+
+/// Most characters of a reason.
+const REASON_CHARS: usize = 400;
 
 impl Cadence {
     /// A run begins.
     pub fn start(run: &str, at: DateTime<Utc>) -> Self {
         let event = CadenceEvent::Start;
-        Self { run: run.to_owned(), event, at: instant(at), exit: None, duration_ms: None, next_due: None }
+        Self {
+            run: run.to_owned(),
+            event,
+            at: instant(at),
+            exit: None,
+            duration_ms: None,
+            next_due: None,
+            reason: None,
+        }
     }
 
     /// A run ends.
@@ -50,7 +64,16 @@ impl Cadence {
             exit: Some(exit),
             duration_ms: Some(duration_ms),
             next_due: next_due.map(instant),
+            reason: None,
         }
+    }
+
+    /// The same with why it failed, in one line.
+    #[must_use]
+    pub fn because(mut self, reason: Option<&str>) -> Self {
+        let flat = |reason: &str| reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.reason = reason.map(|reason| flat(reason).chars().take(REASON_CHARS).collect());
+        self
     }
 
     /// As a line without its end.
@@ -93,6 +116,8 @@ pub struct RunTimes {
     pub exit: Option<u8>,
     /// How long it took.
     pub duration_ms: Option<u64>,
+    /// Why it failed, where its end says so.
+    pub reason: Option<String>,
 }
 
 impl RunTimes {
@@ -130,6 +155,7 @@ impl Rhythm {
                 rhythm.runs.iter_mut().rev().find(|one| one.run == line.run && one.ended.is_none())
             {
                 (one.ended, one.exit, one.duration_ms) = (Some(at), line.exit, line.duration_ms);
+                one.reason.clone_from(&line.reason);
             }
         }
         rhythm
@@ -137,7 +163,14 @@ impl Rhythm {
 
     /// Takes in a run that has just begun.
     pub fn begin(&mut self, run: &str, started: DateTime<Utc>) {
-        self.runs.push(RunTimes { run: run.to_owned(), started, ended: None, exit: None, duration_ms: None });
+        self.runs.push(RunTimes {
+            run: run.to_owned(),
+            started,
+            ended: None,
+            exit: None,
+            duration_ms: None,
+            reason: None,
+        });
     }
 
     /// When the latest run began.
@@ -204,7 +237,10 @@ fn minute(at: DateTime<Utc>) -> String {
 fn ended_badly(one: &RunTimes) -> String {
     let started = minute(one.started);
     match one.exit {
-        Some(exit) => format!("run {} of {started} failed with exit {exit}", one.run),
+        Some(exit) => {
+            let reason = one.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            format!("run {} of {started} failed with exit {exit}{reason}", one.run)
+        }
         None => format!("run {} of {started} did not end: it was killed", one.run),
     }
 }

@@ -9,7 +9,7 @@ use super::reading::Reading;
 use crate::vocabulary::fnv1a_hex;
 
 /// The shape of the file; another version of the program may fold otherwise.
-const SHAPE: &str = concat!("pool-review.checkpoint/1 ", env!("CARGO_PKG_VERSION"));
+const SHAPE: &str = concat!("pool-review.checkpoint/2 ", env!("CARGO_PKG_VERSION"));
 
 /// Hex digits of the checksum in front.
 const SUM: usize = 16;

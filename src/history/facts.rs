@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::issues::IssueFact;
-use super::lifecycle::{DecisionFact, Status, VerificationFact};
+use super::lifecycle::{DecisionFact, Status, TriggerFact, VerificationFact};
 use super::looks::LooksFact;
 use super::measured::{BoundCheckFact, BoundsFact, MixesFact};
 use crate::verdict::{Counts, Verdict};
@@ -28,6 +28,8 @@ pub enum Fact {
     Looks(LooksFact),
     /// What the measurement of a landed change found.
     Verification(VerificationFact),
+    /// The way back of a landed change became due, or is due no longer.
+    Trigger(TriggerFact),
     /// Class mixes that claims were frozen on.
     Mixes(MixesFact),
     /// What aligned verdicts say could still be gained.

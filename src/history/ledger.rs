@@ -1,7 +1,7 @@
 //! The ledger: append-only, hash-chained lines of canonical JSON. Reading never fails: a line that is broken, edited,
 //! copied or out of order is reported and left alone, and the events that still form one chain are used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::base::{Base, effective};
 use super::chain::Chain;
+use super::damage::Damage;
 use super::facts::{Fact, FindingKey, OutcomeFact, OutcomeState, ProposalFact, ProposalState, RunFact};
 use super::lives::Lives;
 use super::looks::LookFact;
@@ -65,6 +66,8 @@ pub struct Ledger {
     chain: Chain,
     /// Lines of the text, counted from 1, that are no event of the chain.
     outside: Vec<usize>,
+    /// What those lines may have said of proposals.
+    damage: Damage,
 }
 
 /// What the runs before one run left behind.
@@ -206,7 +209,7 @@ impl Past {
             Some(Fact::Mixes(fact)) => self.measures.take_mixes(fact),
             Some(Fact::Bounds(fact)) => self.measures.take_bounds(fact),
             Some(Fact::BoundCheck(fact)) => self.measures.take_check(fact),
-            Some(Fact::Decision(_) | Fact::Issue(_)) | None => {}
+            Some(Fact::Decision(_) | Fact::Issue(_) | Fact::Trigger(_)) | None => {}
         }
         self.lives.take(event);
     }
@@ -280,10 +283,28 @@ impl Ledger {
 
     /// Checks one line and takes it in; what comes back is the gap before it, if there is one. The error says why it is not used.
     pub(super) fn take(&mut self, line: &str, start: (u64, usize)) -> Result<Option<String>, String> {
-        let (event, gap) = self.chain.take(line).inspect_err(|_| self.outside.push(start.1 + 1))?;
+        let is_behind_damage = self.outside.last() == Some(&start.1);
+        let taken = self.chain.take(line).inspect_err(|reason| {
+            self.outside.push(start.1 + 1);
+            self.damage.add(start.1 + 1, line, reason);
+        });
+        let (event, gap) = taken?;
+        if gap.is_some() && !is_behind_damage {
+            self.damage.add_gap(start.1 + 1);
+        }
         self.events.push(event);
         self.starts.push(start);
         Ok(gap)
+    }
+
+    /// The line, counted from 1, that is not used and may have said something of a proposal.
+    pub fn damaged_line(&self, fingerprint: &str) -> Option<usize> {
+        self.damage.line(fingerprint)
+    }
+
+    /// Whether events are damaged or gone; copies of events that are there take nothing away.
+    pub fn is_damaged(&self) -> bool {
+        self.damage != Damage::default()
     }
 
     /// Lines of the text, counted from 1, that are no event of the chain; one without its line end is not among them.
@@ -362,6 +383,15 @@ impl Ledger {
     pub fn newest_run(&self) -> Option<&str> {
         let newer = self.events.iter().filter(|event| event.is_of_run()).map(|event| event.run.as_str()).max();
         newer.or(self.base.newest_run.as_deref())
+    }
+
+    /// Every proposal that some run spoke of, by fingerprint.
+    pub fn proposals(&self) -> BTreeSet<&str> {
+        let later = self.events.iter().filter_map(|event| match &event.fact {
+            Some(Fact::Proposal(proposal)) => Some(proposal.fingerprint.as_str()),
+            _ => None,
+        });
+        self.base.past.proposals.keys().map(String::as_str).chain(later).collect()
     }
 
     /// What each of the last runs said, oldest first; of a run that was judged again what it said last.

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::verdict::TriggerReading;
+
 /// Where a proposal stands in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -214,6 +216,19 @@ pub struct DecisionFact {
     /// What raises it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless: Option<Unless>,
+}
+
+/// That the way back of a landed change has become due, or is due no longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriggerFact {
+    /// Which proposal.
+    pub fingerprint: String,
+    /// Which revision of it landed.
+    pub revision: u64,
+    /// Whether it is due.
+    pub is_due: bool,
+    /// The numbers.
+    pub reading: TriggerReading,
 }
 
 /// What a measurement of a landed change found, as far as it has come (methods §20). Numbers are whole, in the unit of the

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{Fact, ProposalFact, ProposalState};
 use super::ledger::Event;
-use super::lifecycle::{Decision, DecisionFact, Status, VerificationFact};
+use super::lifecycle::{Decision, DecisionFact, Status, TriggerFact, VerificationFact};
+use crate::verdict::RollbackDue;
 
 /// The rule by which a test is measured.
 const PAIRED: &str = "paired_standard_1";
@@ -65,6 +66,8 @@ pub struct Life {
     pub landing: Option<Landing>,
     /// The last measurement of a landed revision.
     pub verification: Option<Measurement>,
+    /// That the way back of what landed is due.
+    pub due: Option<RollbackDue>,
 }
 
 /// The lives of all proposals.
@@ -120,6 +123,7 @@ impl Lives {
             Some(Fact::Proposal(proposal)) => self.take_proposal(event, proposal),
             Some(Fact::Decision(decision)) => self.take_decision(event, decision),
             Some(Fact::Verification(measured)) => self.take_verification(event, measured),
+            Some(Fact::Trigger(trigger)) => self.take_trigger(event, trigger),
             _ => {}
         }
     }
@@ -167,7 +171,21 @@ impl Lives {
                 revision: proposal.revision,
                 subtree_digest_after: proposal.subtree_digest_after.clone().unwrap_or_default(),
             });
-            life.verification = None;
+            (life.verification, life.due) = (None, None);
+        }
+        if !life.status.is_landed() {
+            life.due = None;
+        }
+    }
+
+    /// That the way back is due or not. What is said of a revision that is not the landed one is kept out.
+    fn take_trigger(&mut self, event: &Event, fact: &TriggerFact) {
+        let Some(life) = self.by_fingerprint.get_mut(&fact.fingerprint) else { return };
+        let is_landed =
+            life.status.is_landed() && life.landing.as_ref().is_some_and(|landing| landing.revision == fact.revision);
+        let due = || RollbackDue { since: event.run.clone(), reading: fact.reading.clone() };
+        if is_landed {
+            life.due = fact.is_due.then(due);
         }
     }
 
@@ -175,7 +193,16 @@ impl Lives {
     fn take_decision(&mut self, event: &Event, fact: &DecisionFact) {
         let decided = Decided { at: event.at.clone(), run: event.run.clone(), fact: fact.clone() };
         let is_message = matches!(fact.decision, Decision::Landed | Decision::Rollback);
-        let life = self.by_fingerprint.get_mut(&fact.fingerprint);
+        let mut life = self.by_fingerprint.get_mut(&fact.fingerprint);
+        if let Some(life) = life.as_deref_mut().filter(|life| life.is_test_under_way())
+            && matches!(fact.decision, Decision::Reject | Decision::Rollback)
+        {
+            life.stop_test(decided.clone());
+            if fact.decision == Decision::Reject {
+                self.decisions.insert(fact.fingerprint.clone(), decided);
+            }
+            return;
+        }
         if is_message {
             if let Some(life) = life {
                 life.message = Some(decided);
@@ -223,6 +250,24 @@ impl Life {
             message: None,
             landing: None,
             verification: None,
+            due: None,
+        }
+    }
+
+    /// Whether it is a test that was accepted and whose rows are being measured: it lands nowhere.
+    pub fn is_test_under_way(&self) -> bool {
+        self.landing.is_none() && self.status == Status::Verifying
+    }
+
+    /// Ends a test under way: rejected it sleeps, taken back it may be argued again. No config has changed.
+    fn stop_test(&mut self, decided: Decided) {
+        decided.run.clone_into(&mut self.since);
+        if decided.fact.decision == Decision::Reject {
+            self.status = Status::Rejected;
+            self.decision = Some(decided);
+        } else {
+            self.status = Status::RolledBack;
+            self.message = Some(decided);
         }
     }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::facts::Fact;
-use super::lifecycle::{Status, VerificationFact};
+use super::lifecycle::{Status, TriggerFact, VerificationFact};
 
 /// Changes of definitions that are remembered: no window reaches further back.
 const REMEMBERED_DAYS: i64 = 120;
@@ -112,6 +112,8 @@ pub type Touches = BTreeMap<String, Vec<Touch>>;
 pub struct MeasuredNow {
     /// Landed changes.
     pub verifications: Vec<VerificationFact>,
+    /// Ways back that became due, or are due no longer.
+    pub triggers: Vec<TriggerFact>,
     /// Mixes of claims.
     pub mixes: MixesFact,
     /// Bounds that moved.
@@ -127,7 +129,8 @@ impl MeasuredNow {
         let checks = self.checks.iter().cloned().map(Fact::BoundCheck);
         let mixes = Some(self.mixes.clone()).filter(|fact| !fact.mixes.is_empty()).map(Fact::Mixes);
         let bounds = Some(self.bounds.clone()).filter(|fact| !fact.bounds.is_empty()).map(Fact::Bounds);
-        verifications.chain(checks).chain(mixes).chain(bounds).collect()
+        let triggers = self.triggers.iter().cloned().map(Fact::Trigger);
+        verifications.chain(triggers).chain(checks).chain(mixes).chain(bounds).collect()
     }
 }
 

@@ -7,6 +7,7 @@ mod cadence;
 mod chain;
 mod checkpoint;
 mod compare;
+mod damage;
 mod facts;
 mod issues;
 mod kept;
@@ -33,7 +34,7 @@ pub use facts::{
 };
 pub use issues::{IssueFact, IssueMemory, IssueStep, Standing, StepState, issue_memories};
 pub use ledger::{END_OF_RUNS, Event, Ledger, Past, ProposalRuns};
-pub use lifecycle::{Decision, DecisionFact, Status, Unless, VerificationFact};
+pub use lifecycle::{Decision, DecisionFact, Status, TriggerFact, Unless, VerificationFact};
 pub use listing::{Listing, ListingChange, changes};
 pub use lives::{Decided, Landing, Life, Lives, Measurement};
 pub use looks::{LookFact, LooksFact};
@@ -42,7 +43,7 @@ pub use measured::{
     BoundCheckFact, BoundFact, BoundOutcome, BoundsFact, MeasuredNow, Measures, MixesFact, Touch, Touches,
 };
 pub use reading::{Read, Reading};
-pub use settle::{Asks, Fate, Settlement, settle_proposals};
+pub use settle::{Asks, DigestNow, Fate, Settlement, settle_proposals};
 pub use standing::stand;
-pub use standings::ruling;
+pub use standings::{Dues, ruling};
 pub use untouched::{ProposalFiles, Untouched};

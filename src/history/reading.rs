@@ -27,6 +27,8 @@ pub struct Reading {
     begun: Vec<u8>,
     /// Whether an event belongs into what was folded already.
     is_out_of_order: bool,
+    /// The first line that ends in CR LF, and how many do.
+    carriage_returns: Option<(usize, usize)>,
 }
 
 /// What was read.
@@ -38,6 +40,8 @@ pub struct Read {
     pub problems: Vec<Reject>,
     /// Whether events of one run stand in places so far apart that folding lost their order: read it again without folding.
     pub is_out_of_order: bool,
+    /// That lines end in CR LF, which no run writes. Their events are whole and used.
+    pub line_ends: Option<Reject>,
 }
 
 impl Reading {
@@ -59,6 +63,7 @@ impl Reading {
             length,
             begun: Vec::new(),
             is_out_of_order: false,
+            carriage_returns: None,
         }
     }
 
@@ -86,6 +91,9 @@ impl Reading {
         self.length += bytes.len() as u64;
         if line.is_empty() {
             return;
+        }
+        if bytes.ends_with(b"\r\n") {
+            self.carriage_returns.get_or_insert((self.lines, 0)).1 += 1;
         }
         match self.ledger.take(line, start) {
             Ok(gap) => {
@@ -119,8 +127,22 @@ impl Reading {
         {
             self.ledger.fold_before(run, (self.length, self.lines));
         }
-        Read { ledger: self.ledger, problems: self.problems.into_rejects(), is_out_of_order: self.is_out_of_order }
+        let line_ends =
+            self.carriage_returns.map(|(first, count)| line_ends(Place::new(self.path.clone(), first), count));
+        let problems = self.problems.into_rejects();
+        Read { ledger: self.ledger, problems, is_out_of_order: self.is_out_of_order, line_ends }
     }
+}
+
+/// That lines end in CR LF: every byte of a ledger is written once, so something else rewrote the file.
+fn line_ends(place: Place, count: usize) -> Reject {
+    let what =
+        if count == 1 { "ends in CR LF".to_owned() } else { format!("and {} more lines end in CR LF", count - 1) };
+    let reason = format!(
+        "{what}, which no run writes: something rewrote the file, such as autocrlf of git; its events are whole and are used. Restore \
+         the file as it was, and keep it so with `*.jsonl -text` in .gitattributes"
+    );
+    Reject { place, reason }
 }
 
 /// Lines that are not part of the chain: the first few, and how many more.

@@ -14,7 +14,7 @@ use super::ledger::Past;
 use super::lifecycle::{Status, Unless};
 use super::lives::{Decided, Life, Lives};
 use super::standing::{keep_transitions, restored, stand, wears};
-use super::standings::standings;
+use super::standings::{Dues, mark_due, standings};
 use super::untouched::ProposalFiles;
 use crate::verdict::{Baseline, Proposal, Standing};
 
@@ -34,6 +34,9 @@ pub enum Fate {
     Withdrawn,
 }
 
+/// The present digest of the definition that a proposal speaks of; `None` when it cannot be read.
+pub type DigestNow<'a> = &'a dyn Fn(&ProposalFact) -> Option<String>;
+
 /// What settling asks about the world.
 pub struct Asks<'a> {
     /// The run.
@@ -45,7 +48,9 @@ pub struct Asks<'a> {
     /// Of a proposal that this run did not make, whether that counts.
     pub fate: &'a dyn Fn(&ProposalFact) -> Fate,
     /// The present digest of the definition that a proposal speaks of; `None` when it cannot be read.
-    pub digest: &'a dyn Fn(&ProposalFact) -> Option<String>,
+    pub digest: DigestNow<'a>,
+    /// Ways back that are due.
+    pub dues: &'a Dues,
 }
 
 /// What became of every proposal.
@@ -91,6 +96,7 @@ pub fn settle_proposals(fresh: Vec<Proposal>, past: &Past, asks: &Asks<'_>) -> S
     }
     settling.link_superseded();
     settling.done.standings = standings(past, &settling.done.facts, asks.run);
+    mark_due(&mut settling.done.standings, past, asks.run, asks.dues);
     settling.done
 }
 
@@ -347,10 +353,8 @@ impl Settling<'_> {
         let is_kept = is_intact(&value) && value["content_digest"].as_str() == Some(&fact.content_digest);
         let proposal = serde_json::from_value(value).ok().filter(|_| is_kept);
         if proposal.is_none() {
-            self.warn(
-                &fact.fingerprint,
-                "its file is not what the ledger knows (edited by hand, or left by a killed run): the ledger counts",
-            );
+            let why = self.why_file_differs(&fact.fingerprint);
+            self.warn(&fact.fingerprint, &format!("its file is not what the ledger knows {why}"));
         }
         proposal
     }
@@ -371,14 +375,21 @@ impl Settling<'_> {
         stand(&mut stands, now);
         if file != said(&then) && file != said(&stands) {
             let (file, now) = (&file.0, now.status.as_str());
-            self.warn(
-                &fingerprint,
-                &format!(
-                    "its file says {file:?} where the ledger says {now:?} (edited by hand, or left by a killed run): the ledger counts"
-                ),
-            );
+            let why = self.why_file_differs(&fingerprint);
+            self.warn(&fingerprint, &format!("its file says {file:?} where the ledger says {now:?} {why}"));
         }
         stands
+    }
+
+    /// Why the file of a proposal may say something else than the ledger, and which of them counts.
+    fn why_file_differs(&self, fingerprint: &str) -> String {
+        match (self.asks.files.damage)(fingerprint) {
+            Some(place) => format!(
+                "because the ledger is damaged at {place}, which may have spoken of it: restore that line from version control; until then \
+                 what is left of the ledger counts"
+            ),
+            None => "(edited by hand, or left by a killed run): the ledger counts".to_owned(),
+        }
     }
 
     /// Notes something about a proposal's file.

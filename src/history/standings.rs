@@ -6,7 +6,7 @@ use super::facts::ProposalFact;
 use super::ledger::Past;
 use super::lifecycle::{Decision, Status};
 use super::lives::{Decided, Life};
-use crate::verdict::{Ruling, Standing};
+use crate::verdict::{RollbackDue, Ruling, Standing};
 
 /// The standings after a run that adds these facts, by fingerprint.
 pub(super) fn standings(past: &Past, facts: &[ProposalFact], run: &str) -> BTreeMap<String, Standing> {
@@ -17,11 +17,27 @@ pub(super) fn standings(past: &Past, facts: &[ProposalFact], run: &str) -> BTree
         .collect();
     let known = past.proposals.values().filter(|known| !moved.contains_key(known.fingerprint.as_str()));
     let all = known.chain(moved.values().copied());
-    all.filter_map(|fact| Some((fact.fingerprint.clone(), standing(past, fact, run, &heirs)?))).collect()
+    let shown = all.filter_map(|fact| {
+        let (standing, is_shown) = standing(past, fact, run, &heirs);
+        is_shown.then(|| (fact.fingerprint.clone(), standing))
+    });
+    shown.collect()
 }
 
-/// One standing; `None` of one that ended before.
-fn standing(past: &Past, fact: &ProposalFact, run: &str, heirs: &BTreeMap<&str, &str>) -> Option<Standing> {
+/// Fingerprint → that the way back of a landed change is due.
+pub type Dues = BTreeMap<String, RollbackDue>;
+
+/// Says in the standings which ways back are due; a change that would not be shown otherwise is shown for that.
+pub(super) fn mark_due(standings: &mut BTreeMap<String, Standing>, past: &Past, run: &str, dues: &Dues) {
+    for (fingerprint, due) in dues {
+        let Some(fact) = past.proposals.get(fingerprint) else { continue };
+        let known = standings.entry(fingerprint.clone());
+        known.or_insert_with(|| standing(past, fact, run, &BTreeMap::new()).0).due = Some(due.clone());
+    }
+}
+
+/// One standing, and whether it is worth a word: one that ended before is not.
+fn standing(past: &Past, fact: &ProposalFact, run: &str, heirs: &BTreeMap<&str, &str>) -> (Standing, bool) {
     let life = past.lives.get(&fact.fingerprint);
     let before = life.map(|life| life.status);
     let has_moved = before != Some(fact.status);
@@ -40,7 +56,7 @@ fn standing(past: &Past, fact: &ProposalFact, run: &str, heirs: &BTreeMap<&str, 
         Some(life) => (life.opened.clone(), life.carried(past.lives.runs() + 1)),
         None => (run.to_owned(), 0),
     };
-    is_shown.then(|| Standing {
+    let standing = Standing {
         number: fact.number,
         fingerprint: fact.fingerprint.clone(),
         pool: fact.pool.clone(),
@@ -55,7 +71,9 @@ fn standing(past: &Past, fact: &ProposalFact, run: &str, heirs: &BTreeMap<&str, 
         ruling: decision.map(ruling),
         heir: heirs.get(fact.fingerprint.as_str()).map(|heir| (*heir).to_owned()),
         unseen: life.and_then(|life| unseen(life, fact)),
-    })
+        due: None,
+    };
+    (standing, is_shown)
 }
 
 /// A decision for readers.

@@ -12,11 +12,14 @@ pub struct ProposalFiles<'a> {
     pub stored: &'a dyn Fn(&str) -> Option<Value>,
     /// What a file says beside its content, where it is surely as it was written.
     pub untouched: &'a dyn Fn(&str) -> Option<Untouched>,
+    /// Where the ledger is damaged, `file:line`, if what it said of a proposal may be gone with that.
+    pub damage: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl ProposalFiles<'_> {
     /// An empty folder.
-    pub const NONE: ProposalFiles<'static> = ProposalFiles { stored: &|_| None, untouched: &|_| None };
+    pub const NONE: ProposalFiles<'static> =
+        ProposalFiles { stored: &|_| None, untouched: &|_| None, damage: &|_| None };
 }
 
 /// What a proposal's file says beside its content (methods §18.1), but for where it stands.

@@ -84,7 +84,7 @@ fn day(instant: &str) -> &str {
 }
 
 /// A value and its standard deviation in the unit people read.
-fn pair(point: i64, sd: i64, unit: &str) -> String {
+pub(super) fn pair(point: i64, sd: i64, unit: &str) -> String {
     #[expect(clippy::cast_precision_loss, reason = "numbers of a proposal stay far below 2^53")]
     let (point, sd) = (point as f64, sd as f64);
     match unit {

@@ -24,6 +24,8 @@ pub struct Opened {
     pub problems: Vec<Reject>,
     /// Sentences for people.
     pub warnings: Vec<String>,
+    /// Whether something else than a run rewrote its line ends.
+    is_rewritten: bool,
     /// How often the checkpoint was used since every line was verified; 0 after a verification.
     uses: u32,
 }
@@ -66,21 +68,23 @@ pub fn open(store: &Store, cache: Option<&Cache>, run: &str) -> Result<Opened> {
             let (uses, length) = (if is_spared { kept.uses() + 1 } else { 0 }, kept.length());
             let mut reading = kept.resume(&shown, run);
             read_blocks(&path, &shown, length, u64::MAX, &mut |block| reading.feed(block))?;
-            let Read { ledger, problems, is_out_of_order } = reading.finish();
-            if problems.is_empty() && !is_out_of_order {
-                return Ok(Opened { ledger, problems, warnings, uses });
+            let Read { ledger, problems, is_out_of_order, line_ends } = reading.finish();
+            if problems.is_empty() && !is_out_of_order && line_ends.is_none() {
+                return Ok(Opened { ledger, problems, warnings, is_rewritten: false, uses });
             }
         }
     }
-    let Read { ledger, problems, .. } = read(&path, &shown, u64::MAX, Some(run))?;
-    Ok(Opened { ledger, problems, warnings, uses: 0 })
+    let Read { ledger, problems, line_ends, .. } = read(&path, &shown, u64::MAX, Some(run))?;
+    let is_rewritten = line_ends.is_some();
+    warnings.extend(line_ends.map(|ends| format!("{} {}", ends.place, ends.reason)));
+    Ok(Opened { ledger, problems, warnings, is_rewritten, uses: 0 })
 }
 
 /// Keeps a checkpoint of what was read, after everything of the run is in the file. A ledger with broken lines, or one that is
 /// quickly read anyway, has none. A cache that cannot be written costs time only.
 pub fn keep(store: &Store, cache: &Cache, opened: &Opened) -> Option<String> {
     let length = opened.ledger.folded_bytes();
-    if length < WORTH || !opened.problems.is_empty() {
+    if length < WORTH || !opened.problems.is_empty() || opened.is_rewritten {
         return None;
     }
     let path = store.in_reports(LEDGER);
@@ -92,9 +96,15 @@ pub fn keep(store: &Store, cache: &Cache, opened: &Opened) -> Option<String> {
 /// What a whole ledger says at present, for verbs that take no lock, and its lines that are not part of its chain. Every line is
 /// verified, whatever a checkpoint says.
 pub fn unlocked(path: &Path, shown: &str) -> Result<(Ledger, Vec<Reject>)> {
-    let Read { ledger, mut problems, .. } = read(path, shown, u64::MAX, Some(END_OF_RUNS))?;
+    let Read { ledger, mut problems, line_ends, .. } = read(path, shown, u64::MAX, Some(END_OF_RUNS))?;
+    problems.extend(line_ends);
     problems.extend(lost(path, shown, &ledger)?);
     Ok((ledger, problems))
+}
+
+/// Where a ledger is damaged, `file:line`, if what it said of a proposal may be gone with that.
+pub fn damage(ledger: &Ledger, shown: &str, fingerprint: &str) -> Option<String> {
+    Some(format!("{shown}:{}", ledger.damaged_line(fingerprint)?))
 }
 
 /// That a ledger knows of no run although run files stand beside it.

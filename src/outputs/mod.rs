@@ -9,6 +9,7 @@ pub mod job;
 pub mod json;
 pub mod ledger;
 pub mod log;
+pub mod log_file;
 pub mod names;
 pub mod page;
 pub mod proposal_files;
@@ -33,6 +34,7 @@ use crate::store::{Cache, Store};
 use crate::verdict::Report;
 use ledger::LEDGER;
 pub use ledger::read_ledger;
+use log_file::append_section;
 use proposal_files::Files;
 
 /// The cadence's name in the reports folder.
@@ -124,6 +126,7 @@ pub fn deliver_on(
     delivered.warnings.extend(delivery.settlement.warnings.iter().cloned());
     delivered.warnings.extend(opened.problems.iter().map(|problem| format!("{} {}", problem.place, problem.reason)));
     delivered.warnings.extend(quarantine::keep(store, ledger)?);
+    delivered.warnings.extend(quarantine::advice(&store.shown(&store.in_reports(LEDGER)), ledger));
     let cut = quarantine::cut_off(store, ledger)?;
     let is_whole = opened.problems.is_empty() && cut.is_none();
     delivered.warnings.extend(cut);
@@ -168,7 +171,8 @@ fn deliver_newest(
     delivered.warnings.extend(store.append_lines(&store.in_reports(LEDGER), &lines)?);
     ledger.extend(&lines).map_err(|reason| anyhow!("an event of this run {reason}"))?;
     if is_whole {
-        proposals::remove_others(store, &delivery.settlement.keep)?;
+        let left = proposals::remove_others(store, &delivery.settlement.keep, &ledger.proposals())?;
+        delivered.warnings.extend(left);
     }
     delivered.filed = file_issues(delivery, ledger, store)?;
     delivered.section = section(delivery, delivered.filed.as_ref());
@@ -324,31 +328,6 @@ pub fn remove_pending(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Appends a section. The first run of a month moves the finished log beside it first: month file, then a new log; a run
-/// killed between the two finds an equal month file and does the second.
-fn append_section(run: &str, section: &str, store: &Store) -> Result<()> {
-    let Some(month) = log::month_of_run(run) else { bail!("{run:?} is no run id") };
-    let path = store.log_path();
-    let archived = store.read(&store.month_path(&month))?.unwrap_or_default();
-    if log::holds_run(&String::from_utf8_lossy(&archived), run) {
-        return Ok(());
-    }
-    let old = store.read(path)?;
-    let finished = old.as_deref().and_then(|old| finished_month(old, &month, run));
-    let kept = match finished {
-        Some(finished) => {
-            archive(store, &finished, old.as_deref().unwrap_or_default())?;
-            None
-        }
-        None => old,
-    };
-    let new = log::append(section, run, &month, kept.as_deref());
-    if let Some(bytes) = new.with_context(|| format!("appending to {}", store.shown(path)))? {
-        store.replace(path, &bytes)?;
-    }
-    Ok(())
-}
-
 /// What earlier runs remember of the market. A damaged file is no memory: what comes back with it says so.
 pub fn read_market(store: &Store) -> Result<(MarketFile, Option<String>)> {
     let path = store.in_reports(MARKET);
@@ -385,21 +364,4 @@ fn run_id(report: &Report) -> Result<&str> {
         bail!("{id:?} is no run id");
     }
     Ok(id)
-}
-
-/// The month of a log that a later month finishes, unless the log has this run already.
-fn finished_month(log: &[u8], month: &str, run: &str) -> Option<String> {
-    let log = String::from_utf8_lossy(log);
-    let begun = log::month_of(&log).filter(|begun| *begun < month)?;
-    (!log::holds_run(&log, run)).then(|| begun.to_owned())
-}
-
-/// Puts a finished log into its month's file. Another text under that month is never overwritten.
-fn archive(store: &Store, month: &str, log: &[u8]) -> Result<()> {
-    let path = store.month_path(month);
-    if store.read(&path)?.is_some_and(|old| old != log) {
-        bail!("{} holds another text than the finished log; move one of them away", store.shown(&path));
-    }
-    store.replace(&path, log)?;
-    Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
+use chrono::DateTime;
 use serde_json::Value;
 
 use crate::store::Store;
@@ -45,16 +46,43 @@ pub fn write<'a>(store: &Store, proposals: impl IntoIterator<Item = &'a Proposal
 }
 
 /// Removes the files of proposals that are not open: the ledger has said before why they are gone, or a killed run left
-/// them before it could say anything. Files that are not named by a fingerprint are not ours and stay.
-pub fn remove_others(store: &Store, keep: &BTreeSet<String>) -> Result<()> {
+/// them before it could say anything. `knows` are the fingerprints that the ledger speaks of. What no run of ours wrote stays: a
+/// sentence comes back for each file that is named like a proposal and is none of ours.
+pub fn remove_others(store: &Store, keep: &BTreeSet<String>, knows: &BTreeSet<&str>) -> Result<Vec<String>> {
+    let mut warnings = Vec::new();
+    // The patch of a proposal comes behind its file: what becomes of the two is settled by the file.
+    let mut left_by_killed = BTreeSet::new();
     for name in store.names(FOLDER)? {
         let Some((fingerprint, ending)) = name.split_once('.') else { continue };
-        let is_ours = is_fingerprint(fingerprint) && matches!(ending, "json" | "patch");
-        if is_ours && !keep.contains(fingerprint) {
-            store.remove(&path(store, fingerprint, ending)?)?;
+        let is_named_like_ours = is_fingerprint(fingerprint) && matches!(ending, "json" | "patch");
+        if !is_named_like_ours || keep.contains(fingerprint) {
+            continue;
+        }
+        let path = path(store, fingerprint, ending)?;
+        let is_left = || stored(store, fingerprint).is_some_and(|value| is_of_a_run(&value, fingerprint, store));
+        if !knows.contains(fingerprint) && ending == "json" && is_left() {
+            left_by_killed.insert(fingerprint.to_owned());
+        }
+        if knows.contains(fingerprint) || left_by_killed.contains(fingerprint) {
+            store.remove(&path)?;
+        } else {
+            let path = store.shown(&path);
+            warnings.push(format!(
+                "{path}: no run of this ledger wrote it, so it was left alone and does not count; move it away if it is not meant to be here"
+            ));
         }
     }
-    Ok(())
+    Ok(warnings)
+}
+
+/// Whether a file is a proposal as a run here made it: its content is intact, and there is the run file of the instant at which it
+/// was made, which every run writes first.
+fn is_of_a_run(value: &Value, fingerprint: &str, store: &Store) -> bool {
+    let made = value["first_seen"].as_str().and_then(|at| DateTime::parse_from_rfc3339(at).ok());
+    let run = made.map(|at| at.to_utc().format("runs/%Y%m%dT%H%M%SZ.json").to_string());
+    value["fingerprint"].as_str() == Some(fingerprint)
+        && value["content_digest"].as_str() == Some(content_digest(value).as_str())
+        && run.is_some_and(|run| store.read(&store.in_reports(&run)).is_ok_and(|file| file.is_some()))
 }
 
 /// A proposal as a file, with a line end.

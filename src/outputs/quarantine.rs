@@ -33,6 +33,13 @@ pub(super) fn keep(store: &Store, ledger: &Ledger) -> Result<Option<String>> {
     Ok(Some(format!("{}: {count} copied to {}; nothing was taken out", store.shown(&from), store.shown(&to))))
 }
 
+/// What to do about a damaged ledger.
+pub(super) fn advice(shown: &str, ledger: &Ledger) -> Option<String> {
+    ledger.is_damaged().then(|| {
+        format!("{shown}: restore the lines named above from version control; until then what they said is not used, decisions among it")
+    })
+}
+
 /// A sentence when the log has a section of a run that is newer than the ledger's newest: a section is written after its events.
 pub(super) fn cut_off(store: &Store, ledger: &Ledger) -> Result<Option<String>> {
     let text = store.read(store.log_path())?.unwrap_or_default();

@@ -41,6 +41,8 @@ pub struct Status {
     pub last: Option<LastRun>,
     /// What became of issues, or why none was filed.
     pub issues: String,
+    /// Landed changes whose way back is due, by the last run.
+    pub rollbacks_due: Vec<DueLine>,
     /// Sources by the age they have now.
     pub sources: Vec<SourceAge>,
     /// What is wrong; empty when the job is healthy.
@@ -60,6 +62,8 @@ pub struct RunLine {
     pub duration_ms: Option<u64>,
     /// Its exit code; `None` of a run that did not end.
     pub exit: Option<u8>,
+    /// Why it failed, if it did and that is known.
+    pub reason: Option<String>,
 }
 
 /// What a run said.
@@ -75,6 +79,21 @@ pub struct LastRun {
     pub open_proposals: usize,
     /// Why there is nothing to do, or what there is.
     pub outcome: String,
+}
+
+/// A landed change whose way back is due.
+#[derive(Debug, Clone, Serialize)]
+pub struct DueLine {
+    /// Its number.
+    pub number: u64,
+    /// Its fingerprint.
+    pub fingerprint: String,
+    /// Its pool.
+    pub pool: String,
+    /// The run since which it is due.
+    pub since: String,
+    /// The numbers in words.
+    pub words: String,
 }
 
 /// How old a source is.
@@ -169,7 +188,8 @@ pub fn human(status: &Status) -> String {
             (Some(exit), duration) => format!("exit {exit:<2}  {:>7} ms", duration.unwrap_or(0)),
             _ => "did not end".to_owned(),
         };
-        format!("{}  {}  {end}", minute(run.started), text::name(&run.run, Place::Terminal))
+        let why = run.reason.as_ref().map_or(String::new(), |why| format!("  {}", text::quote(why, Place::Terminal)));
+        format!("{}  {}  {end}{why}", minute(run.started), text::name(&run.run, Place::Terminal))
     }));
     if status.runs.is_empty() {
         lines.push("no run yet".to_owned());
@@ -179,6 +199,15 @@ pub fn human(status: &Status) -> String {
         lines.push(format!("run {}: {}", text::name(&last.run, Place::Terminal), last.outcome));
         lines.push(text::own(&status.issues, Place::Terminal));
     }
+    lines.extend(status.rollbacks_due.iter().map(|due| {
+        let (pool, words) = (text::name(&due.pool, Place::Terminal), text::quote(&due.words, Place::Terminal));
+        let since = text::name(&due.since, Place::Terminal);
+        let number = due.number;
+        format!(
+            "rollback of R{number} ({pool}) is due since run {since}: {words}; `pool-review proposals patch R{number} --rollback` prints \
+             the way back"
+        )
+    }));
     let instants = |what: &str, all: &[DateTime<Utc>]| {
         let shown: Vec<String> = all.iter().rev().take(5).rev().copied().map(minute).collect();
         (!all.is_empty()).then(|| format!("{} {what}, the last: {}", all.len(), shown.join(", ")))

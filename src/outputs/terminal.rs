@@ -8,7 +8,7 @@ use super::view::{
     categories, counted, head, limit, measured, minute, moved, observations, pools, shortened, standing, tally,
 };
 use super::wrap;
-use crate::verdict::{CheckReport, Finding, PoolReport, Report, Subject, Verdict};
+use crate::verdict::{CheckReport, Finding, PoolReport, Report, Standing, Subject, Verdict};
 use crate::vocabulary::{SourceNote, SourceState};
 
 /// Longest sentence.
@@ -142,7 +142,8 @@ fn name_width(report: &Report) -> usize {
 
 /// What landed, ended or was decided since the run before, and what a steward said that the config does not show.
 fn standings(report: &Report) -> Vec<String> {
-    let told = report.other_standings().into_iter().filter(|standing| standing.is_moved || standing.unseen.is_some());
+    let is_told = |one: &&Standing| one.is_moved || one.unseen.is_some() || one.due.is_some();
+    let told = report.other_standings().into_iter().filter(is_told);
     let line = |one| shortened(&text::sentence(&standing(one, report), Place::Terminal), MOST_WORDS);
     let mut lines: Vec<String> = told.map(line).collect();
     let more = lines.len().saturating_sub(MOST_TOLD);
@@ -166,7 +167,7 @@ fn frozen(report: &Report) -> Option<String> {
     let path = show(&report.settings_path);
     report
         .is_frozen
-        .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's"))
+        .then(|| format!("FROZEN CLOCK: frozen_now in {path} sets the time; ages and dates are not today's, and running again changes nothing"))
 }
 
 /// What there is to say of a pool: lines of a label and words.

@@ -82,6 +82,13 @@ pub(super) fn standing(standing: &Standing, report: &Report) -> Sentence {
         "proposed" => said.own("proposed"),
         measured => said.own(format!("measured: {measured}")),
     };
+    let said = match &standing.due {
+        Some(due) => {
+            let way = format!("; `pool-review proposals patch {} --rollback` prints the way back", standing.label());
+            said.own("; ").then(due.sentence()).own(way)
+        }
+        None => said,
+    };
     match (&standing.unseen, standing.status.as_str()) {
         (None, _) => said,
         (Some(by), "proposed" | "accepted" | "rejected" | "deferred") => said

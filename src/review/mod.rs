@@ -25,6 +25,7 @@ pub mod sessions;
 mod spans;
 mod speeds;
 mod told;
+mod triggers;
 mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,8 +43,8 @@ use crate::evidence::statistics::calibration::Correction;
 use crate::evidence::usage::Usage;
 use crate::evidence::{PoolEvidence, Surroundings};
 use crate::history::{
-    Asks, Fate, MarketEvent, MarketMemory, MeasuredNow, Past, ProposalFact, ProposalFiles, SeenNow, Settlement,
-    compare, settle_proposals,
+    Asks, DigestNow, Dues, Fate, MarketEvent, MarketMemory, MeasuredNow, Past, ProposalFact, ProposalFiles, SeenNow,
+    Settlement, compare, settle_proposals,
 };
 use crate::ring::Catalogue;
 use crate::settings::Settings;
@@ -56,6 +57,7 @@ use looks::PoolLooks;
 pub use memory::Memory;
 use pools::Planned;
 use rules::{agreed_prices, as_of, catalogue, estimate_rules, homes, row_limits, statements, usage_days, window_rules};
+use triggers::{LeadNow, Triggered, triggered};
 use verify::{Loop, Verified};
 
 /// The instant of a run and what follows from it.
@@ -114,6 +116,16 @@ struct Scene<'a> {
     subtrees: &'a BTreeMap<String, String>,
 }
 
+/// What a run keeps of judging its pools.
+struct Judged {
+    /// The looks at comparisons.
+    looks: PoolLooks,
+    /// What aligned pools could still gain, in the order of the plan.
+    gains: Vec<Option<Bound>>,
+    /// Pool → its lead.
+    leads: BTreeMap<String, LeadNow>,
+}
+
 /// Judges everything that was gathered. `files` are those of open proposals. What landed before is measured first: how the last
 /// claims came true tells how the next ones are made.
 pub fn review(
@@ -151,21 +163,26 @@ pub fn review(
         Loop { past, settings, now: clock.now, touches: &touches, meter, pools: &pools, stored: files.stored };
     let mut verified = closing.measured();
     let (told, raised) = calibration::told(past, settings, &verified.facts, &verified.checks);
-    let (mut reports, looks, gains) = scene.judge(&raised, &told);
+    let (mut reports, judged) = scene.judge(&raised, &told);
+    let looks = &judged.looks;
     let fresh = scene.propose(&raised, &mut reports);
-    let mut settlement = scene.settle(fresh, &reports, &looks, files);
+    let definitions = Definitions::new(&gathered.config.files, &subtrees, past);
+    let digest = |known: &ProposalFact| definitions.digest(known);
+    let Triggered { dues, facts } = triggered(&closing, &verified, &judged.leads, &clock.run_id(), &digest);
+    let mut settlement = scene.settle(fresh, &reports, looks, (files, &digest, &dues));
+    verified.triggers = facts;
     verified.facts.extend(closing.looked_at(&reports));
     verified.restate(settlement.landed.iter_mut().chain(&mut settlement.open), past, clock.now);
     settlement.warnings.append(&mut verified.warnings);
     let (calibration, _) = calibration::told(past, settings, &verified.facts, &verified.checks);
-    settlement.seen = scene.seen(&looks, &bounds::by_pool(&reports, gains), verified, &reports, &settlement.open);
+    settlement.seen = scene.seen(looks, &bounds::by_pool(&reports, judged.gains), verified, &reports, &settlement.open);
     say_who_sleeps(&mut reports, &settlement);
     scene.reviewed(&raised, reports, settlement, calibration)
 }
 
 impl Scene<'_> {
-    /// Every pool and every consumer judged, the looks at comparisons, and what aligned pools could still gain.
-    fn judge(&self, settings: &Settings, told: &Calibration) -> (Vec<PoolReport>, PoolLooks, Vec<Option<Bound>>) {
+    /// Every pool and every consumer judged, and what the run keeps of judging.
+    fn judge(&self, settings: &Settings, told: &Calibration) -> (Vec<PoolReport>, Judged) {
         let (homes, readiness) = (homes(settings), readiness(&self.gathered.notes));
         let first_seen = |model: &_| self.memory.first_seen(model);
         let world = World {
@@ -190,17 +207,18 @@ impl Scene<'_> {
         let links = Links::new(self.planned, &self.gathered.config, &self.gathered.cards);
         let judge = |pool: &Planned| {
             let evidence = assemble(&world, pools::input(pool, &links, self.gathered, settings, &self.memory));
-            pool_report(pool, &evidence, settings)
+            (pool_report(pool, &evidence, settings), LeadNow::of(&evidence))
         };
         let mut reports = Vec::new();
-        let (mut looks, mut gains) = (Vec::new(), Vec::new());
-        for (report, of_pool, gain) in parallel::map(self.planned, judge) {
+        let (mut looks, mut gains, mut leads) = (Vec::new(), Vec::new(), BTreeMap::new());
+        for ((report, of_pool, gain), lead) in parallel::map(self.planned, judge) {
+            leads.extend(lead.map(|lead| (report.id.to_string(), lead)));
             reports.push(report);
             looks.push(of_pool);
             gains.push(gain);
         }
         reports.extend(consumer_rows(self.gathered, self.planned, &reports));
-        (reports, PoolLooks::new(self.planned, looks), gains)
+        (reports, Judged { looks: PoolLooks::new(self.planned, looks), gains, leads })
     }
 
     /// The proposals of all findings; findings whose change does not pass are marked with the reason.
@@ -219,17 +237,15 @@ impl Scene<'_> {
         fresh: Vec<Proposal>,
         reports: &[PoolReport],
         looks: &PoolLooks,
-        files: &ProposalFiles<'_>,
+        (files, digest, dues): (&ProposalFiles<'_>, DigestNow<'_>, &Dues),
     ) -> Settlement {
         let blocked = blocked_checks(reports);
         let fate = |known: &ProposalFact| {
             let is_blocked = blocked.contains(&(known.pool.clone(), known.check.clone()));
             if is_blocked { Fate::Blocked } else { looks.fate(known) }
         };
-        let definitions = Definitions::new(&self.gathered.config.files, self.subtrees, self.past);
-        let digest = |known: &ProposalFact| definitions.digest(known);
         let run = self.clock.run_id();
-        let asks = Asks { run: &run, now: self.clock.now, files, fate: &fate, digest: &digest };
+        let asks = Asks { run: &run, now: self.clock.now, files, fate: &fate, digest, dues };
         settle_proposals(fresh, self.past, &asks)
     }
 
@@ -246,6 +262,7 @@ impl Scene<'_> {
             mixes: verify::frozen_mixes(reports, open, self.past),
             bounds: bounds::moved(bounds, self.past),
             verifications: verified.facts,
+            triggers: verified.triggers,
             checks: verified.checks,
         };
         let looks = looks.facts(self.gathered, self.planned, &self.memory, self.clock.now);

@@ -15,7 +15,7 @@ use crate::evidence::statistics::verification::{
     ChangeOutcome, MeasuredChange, VerificationFacts, VerificationRule, verify,
 };
 use crate::history::{
-    self, BoundCheckFact, Life, MixesFact, Past, ProposalFact, Status, Touches, VerificationFact, stand,
+    self, BoundCheckFact, Life, MixesFact, Past, ProposalFact, Status, Touches, TriggerFact, VerificationFact, stand,
 };
 use crate::settings::Settings;
 use crate::verdict::{Change, Effect, PoolReport, Proposal, Verdict, content_digest};
@@ -65,6 +65,8 @@ pub(super) struct Landed<'a> {
 pub(super) struct Verified {
     /// Landed changes, by fingerprint.
     pub(super) facts: Vec<VerificationFact>,
+    /// Ways back that became due, or are due no longer.
+    pub(super) triggers: Vec<TriggerFact>,
     /// Bounds of aligned verdicts.
     pub(super) checks: Vec<BoundCheckFact>,
     /// Files that are missing or were edited, one sentence each.
@@ -123,19 +125,22 @@ impl Loop<'_> {
         facts.filter_map(|landed| self.look(landed, reports)).collect()
     }
 
+    /// The proposal of a file that says what the ledger knows.
+    pub(super) fn intact(&self, fact: &ProposalFact) -> Option<Proposal> {
+        let value = (self.stored)(&fact.fingerprint).filter(|value| {
+            value["content_digest"].as_str() == Some(&fact.content_digest)
+                && content_digest(value).as_str() == fact.content_digest
+        });
+        serde_json::from_value(value?).ok()
+    }
+
     /// Every change whose measurement has not ended, with its intact file. One without is said, and given up at its deadline.
     fn landed(&self, verified: &mut Verified) -> Vec<Landed<'_>> {
         let mut all = Vec::new();
         for (fingerprint, life) in self.past.lives.iter() {
             let Some(fact) = self.past.proposals.get(fingerprint) else { continue };
             let Some(since) = in_force_since(life, fact) else { continue };
-            let value = (self.stored)(fingerprint);
-            let is_intact = |value: &Value| {
-                value["content_digest"].as_str() == Some(&fact.content_digest)
-                    && content_digest(value).as_str() == fact.content_digest
-            };
-            let proposal = value.filter(is_intact).and_then(|value| serde_json::from_value::<Proposal>(value).ok());
-            let Some((proposal, primary)) = proposal.and_then(with_primary) else {
+            let Some((proposal, primary)) = self.intact(fact).and_then(with_primary) else {
                 let why = "its file is missing or was edited: it cannot be measured";
                 match life.status {
                     Status::Inconclusive => {}

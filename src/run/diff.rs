@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 
+use super::stored::run_file;
 use super::{Answer, settings};
 use crate::cli::{Cli, ExitCode, Failure, FileArgs, Format};
 use crate::outputs::text::{self, Place};
 use crate::outputs::verbs::document;
 use crate::outputs::wrap;
-use crate::store::{look, look_into};
+use crate::store::look_into;
 
 /// One outcome on both sides; `None` where there is none.
 struct Moved {
@@ -45,7 +46,11 @@ pub(super) fn run(
     let settings = settings(cli, &file.instructions)?;
     let runs = cli.workspace.join(&settings.reports).join("runs");
     let known = known(&runs).map_err(Failure::Failed)?;
-    let load = |name: &str| load(&runs, &known, name).map_err(Failure::Unusable);
+    let load = |name: &str| {
+        let id = named(&runs, &known, name).map_err(Failure::Unusable)?;
+        let file = run_file(&cli.workspace.join(&settings.reports), &settings.reports, &id).map_err(Failure::Failed)?;
+        Ok((id, file.unwrap_or_default()))
+    };
     let ((before_id, before), (after_id, after)) = (load(before)?, load(after)?);
     let (moved, unchanged) = compare(&before, &after);
     let text = match cli.format {
@@ -63,8 +68,8 @@ fn known(runs: &Path) -> Result<Vec<String>> {
     Ok(ids)
 }
 
-/// A run file by its id, by the beginning of its id, or as `last` or `previous`.
-fn load(runs: &Path, known: &[String], name: &str) -> Result<(String, Value)> {
+/// The id of a run by its id, by the beginning of its id, or as `last` or `previous`.
+fn named(runs: &Path, known: &[String], name: &str) -> Result<String> {
     let id = match name {
         "last" => known.last(),
         "previous" => known.len().checked_sub(2).and_then(|at| known.get(at)),
@@ -84,10 +89,7 @@ fn load(runs: &Path, known: &[String], name: &str) -> Result<(String, Value)> {
             anyhow!("no run file for {name:?} among {} in {}; the newest is {newest}", known.len(), runs.display())
         }
     })?;
-    let path = runs.join(format!("{id}.json"));
-    let bytes = look(&path)?.unwrap_or_default();
-    let value = serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?;
-    Ok((id.clone(), value))
+    Ok(id.clone())
 }
 
 /// Every outcome of a run: pool, check, what it said.

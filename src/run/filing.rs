@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 
 use super::Surroundings;
+use crate::fetch;
 use crate::github::{Access, GitHub};
 use crate::history::{Ledger, Past};
 use crate::outputs::issues::{Desk, Filing, Places, Tracker, TrackerPlace};
@@ -18,6 +19,19 @@ pub(super) fn check(settings: &Settings, is_wanted: bool) -> Result<()> {
         return Err(anyhow!("{}: --file-issues needs issues.repository (owner/name)", settings.path));
     }
     Ok(())
+}
+
+/// That the environment names a proxy for the tracker, which its client does not use; the proxy's address, which may hold a password, is
+/// not repeated.
+pub(super) fn unused_proxy(settings: &Settings, around: &Surroundings<'_>) -> Option<String> {
+    let issues = &settings.issues;
+    let repository = issues.repository.as_ref()?;
+    fetch::proxy_for(&issues.api, around.variable)?;
+    Some(format!(
+        "issues of {repository} are sent to {} directly: the proxy that the environment names (HTTPS_PROXY) is not used for them; where only \
+         the proxy leads out, run with --file-issues from a machine that reaches it, or name its host in NO_PROXY to say that this is meant",
+        issues.api
+    ))
 }
 
 /// A desk for one review; `None` without a tracker.

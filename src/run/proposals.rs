@@ -8,7 +8,7 @@ use crate::cli::{AboutArgs, Cli, ExitCode, Failure, FileArgs, Format, ListArgs, 
 use crate::history::{Decision, ProposalFact, Unless};
 use crate::outputs::steward::{self, Answered, Refusal, Request, Shelf, Way};
 use crate::outputs::{self, text};
-use crate::settings::Settings;
+use crate::settings::{Settings, nearest_first};
 use crate::store::Store;
 
 /// Runs one of them.
@@ -82,6 +82,7 @@ impl<'a> Desk<'a> {
     /// Reads the settings.
     fn at(cli: &'a Cli, file: &FileArgs, around: &Surroundings<'_>) -> Result<Self, Failure> {
         let settings = super::settings(cli, &file.instructions)?;
+        super::instant::ensure_near(cli, &settings, (around.clock)())?;
         let now = cli.now.or(settings.frozen_now).unwrap_or_else(|| (around.clock)());
         Ok(Self { cli, settings, now, warnings: Vec::new() })
     }
@@ -123,17 +124,40 @@ impl<'a> Desk<'a> {
 /// `list`.
 fn list(desk: &Desk<'_>, args: &ListArgs) -> Result<Answer, Failure> {
     let shelf = desk.shelf()?;
+    for pool in &args.pools {
+        ensure_known(pool, &shelf).map_err(Failure::Unusable)?;
+    }
     let is_of_pool = |fact: &ProposalFact| args.pools.is_empty() || args.pools.contains(&fact.pool);
+    let is_due = |fact: &ProposalFact| shelf.past.lives.get(&fact.fingerprint).is_some_and(|life| life.due.is_some());
     let is_wanted = |fact: &ProposalFact| {
         let named = args.statuses.iter().any(|wanted| wanted == fact.status.as_str());
-        is_of_pool(fact) && (named || (args.statuses.is_empty() && (args.all || fact.is_open())))
+        let needs_someone = || args.all || fact.is_open() || is_due(fact);
+        is_of_pool(fact) && (named || (args.statuses.is_empty() && needs_someone()))
     };
     let cards = shelf.cards(is_wanted).map_err(Failure::Failed)?;
-    let hidden = shelf.past.proposals.values().filter(|fact| is_of_pool(fact)).count() - cards.len();
+    let (all, of_pools) = (shelf.past.proposals.len(), shelf.past.proposals.values().filter(|fact| is_of_pool(fact)));
+    let of_pools = of_pools.count();
+    let hidden = steward::Hidden {
+        of_other_pools: all - of_pools,
+        of_other_statuses: of_pools - cards.len(),
+        is_asked_by_status: !args.statuses.is_empty(),
+    };
     let mut configs = steward::Configs::new(&desk.cli.workspace);
     let rows: Vec<_> =
         cards.into_iter().map(|card| (configs.state(card.fact), card)).map(|(state, card)| (card, state)).collect();
-    Ok(desk.answer(&shelf, || steward::list(&rows, hidden), || steward::list_json(&rows, hidden)))
+    Ok(desk.answer(&shelf, || steward::list(&rows, &hidden), || steward::list_json(&rows, &hidden)))
+}
+
+/// An error (exit 2) when a pool is in no review and has no proposal; it names those that are, the nearest first.
+fn ensure_known(pool: &str, shelf: &Shelf) -> anyhow::Result<()> {
+    let known = shelf.pools();
+    if known.contains(pool) {
+        return Ok(());
+    }
+    let names = nearest_first(pool, known.iter().map(String::as_str)).join(", ");
+    let names =
+        if names.is_empty() { "the ledger knows none yet".to_owned() } else { format!("the ledger knows {names}") };
+    Err(anyhow!("no pool is called {pool:?}; {}", text::own(&names, text::Place::Terminal)))
 }
 
 /// `show`.

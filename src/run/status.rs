@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
+use super::stored::{plan, run_file};
 use super::{Answer, Surroundings, schedule, settings};
 use crate::cli::{Cli, ExitCode, Failure, Format, StatusArgs};
 use crate::history::{Cadence, LATE_MINUTES, Ledger, Rhythm};
 use crate::outputs;
-use crate::outputs::status::{self, LastRun, RunLine, SCHEMA, SourceAge, Status};
+use crate::outputs::log_file::Lost;
+use crate::outputs::status::{self, DueLine, LastRun, RunLine, SCHEMA, SourceAge, Status};
 use crate::review::calibration;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
@@ -76,7 +78,15 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
     if is_running {
         counted.runs.pop();
     }
-    let last = last_run(&reports, &rhythm)?;
+    let mut damaged = Vec::new();
+    let mut taken = |read: Result<Option<Value>>| {
+        read.unwrap_or_else(|error| {
+            damaged.push(format!("{error:#}"));
+            None
+        })
+    };
+    let last = taken(last_run(&reports, &settings.reports, &rhythm));
+    let plan = taken(plan(&reports, &settings.reports));
     let sources = last.as_ref().map_or_else(Vec::new, |file| sources(file, now));
     let skipped = rhythm.runs.len().saturating_sub(MOST_RUNS);
     let lines = rhythm.runs.iter().skip(skipped).map(|run| RunLine {
@@ -84,6 +94,7 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
         started: run.started,
         duration_ms: run.duration_ms,
         exit: run.exit,
+        reason: run.reason.clone(),
     });
     let mut status = Status {
         schema: SCHEMA,
@@ -97,20 +108,38 @@ fn read(cli: &Cli, settings: &Settings, schedule: &Schedule, now: DateTime<Utc>)
         late: gaps.late.iter().map(|(due, _)| *due).collect(),
         next_due: schedule.next_after(now),
         last: last.as_ref().map(said),
-        issues: status::issues(plan(&reports)?.as_ref(), settings.issues.repository.as_deref()),
+        issues: status::issues(plan.as_ref(), settings.issues.repository.as_deref()),
+        rollbacks_due: last.as_ref().map_or_else(Vec::new, rollbacks_due),
         sources,
         problems: Vec::new(),
         remedies: Vec::new(),
     };
     diagnose(&mut status, cli, &rhythm, schedule);
-    match of_ledger(&reports, &settings.reports)? {
-        Looked::AtIt(problem) => status.problems.extend(problem),
+    status.problems.append(&mut damaged);
+    add_ledger_and_log(&mut status, cli, settings, &rhythm)?;
+    Ok(status)
+}
+
+/// What is wrong with ledger and log.
+fn add_ledger_and_log(status: &mut Status, cli: &Cli, settings: &Settings, rhythm: &Rhythm) -> Result<()> {
+    match of_ledger(&cli.workspace.join(&settings.reports), &settings.reports)? {
+        Looked::AtIt(ledger, problem) => {
+            status.problems.extend(problem);
+            if ledger.is_damaged() {
+                let path = settings.reports.join("ledger.jsonl");
+                status.remedies.push(format!("restore the damaged lines of {} from version control", path.display()));
+            }
+            let log = cli.workspace.join(&settings.log);
+            // A run that is under way, or was killed, may have its section yet to come.
+            let begun = rhythm.runs.last().filter(|last| last.ended.is_none()).map_or("", |last| last.run.as_str());
+            status.problems.extend(Lost::of(&log, &ledger, begun)?.sentence(&settings.log));
+        }
         Looked::TooLarge => {
             let words = "verify the ledger with `pool-review doctor`: it is too large to be verified here".to_owned();
             status.remedies.push(words);
         }
     }
-    Ok(status)
+    Ok(())
 }
 
 /// The runs that the reports folder knows.
@@ -120,20 +149,18 @@ pub(super) fn rhythm(reports: &Path) -> Result<Rhythm> {
 }
 
 /// The run file of the last run that did its work.
-fn last_run(reports: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
+fn last_run(reports: &Path, shown: &Path, rhythm: &Rhythm) -> Result<Option<Value>> {
     let Some(last) = rhythm.last_success().filter(|last| last.run.bytes().all(|byte| byte.is_ascii_alphanumeric()))
     else {
         return Ok(None);
     };
-    let path = reports.join(format!("runs/{}.json", last.run));
-    let Some(bytes) = look(&path)? else { return Ok(None) };
-    Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
+    run_file(reports, shown, &last.run)
 }
 
 /// How the ledger was looked at.
 enum Looked {
-    /// Line by line; what is wrong with it, in one sentence.
-    AtIt(Option<String>),
+    /// Line by line; what it says, and what is wrong with it, in one sentence.
+    AtIt(Box<Ledger>, Option<String>),
     /// Not at all: that is left to `doctor`.
     TooLarge,
 }
@@ -144,17 +171,11 @@ fn of_ledger(reports: &Path, shown: &Path) -> Result<Looked> {
     if look_at(&path).is_some_and(|file| file.length > MOST_LEDGER_BYTES) {
         return Ok(Looked::TooLarge);
     }
-    let (_, problems) = outputs::ledger::unlocked(&path, &shown.join("ledger.jsonl").display().to_string())?;
+    let (ledger, problems) = outputs::ledger::unlocked(&path, &shown.join("ledger.jsonl").display().to_string())?;
     let more = problems.len().saturating_sub(1);
     let more = if more == 0 { String::new() } else { format!(", and {more} more like it") };
-    Ok(Looked::AtIt(problems.first().map(|problem| format!("{} {}{more}", problem.place, problem.reason))))
-}
-
-/// The plan of the last run that made one.
-fn plan(reports: &Path) -> Result<Option<Value>> {
-    let path = reports.join("issues/plan.json");
-    let Some(bytes) = look(&path)? else { return Ok(None) };
-    Ok(Some(serde_json::from_slice(&bytes).with_context(|| format!("reading {}", path.display()))?))
+    let problem = problems.first().map(|problem| format!("{} {}{more}", problem.place, problem.reason));
+    Ok(Looked::AtIt(Box::new(ledger), problem))
 }
 
 /// What a run file says in short.
@@ -170,6 +191,22 @@ fn said(file: &Value) -> LastRun {
         tally,
         open_proposals,
     }
+}
+
+/// The landed changes of a run file whose way back is due.
+fn rollbacks_due(file: &Value) -> Vec<DueLine> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let one = |standing: &Value| {
+        let due = standing["rollback_due"].as_object()?;
+        Some(DueLine {
+            number: standing["number"].as_u64()?,
+            fingerprint: word(&standing["fingerprint"]),
+            pool: word(&standing["pool"]),
+            since: word(due.get("since")?),
+            words: word(due.get("words")?),
+        })
+    };
+    file["standings"].as_array().into_iter().flatten().filter_map(one).collect()
 }
 
 /// An instant of a run file.
@@ -211,7 +248,8 @@ fn diagnose(status: &mut Status, cli: &Cli, rhythm: &Rhythm, schedule: &Schedule
         let last = rhythm.runs.iter().rev().find(|run| !run.is_success());
         let how =
             last.and_then(|run| run.exit).map_or("was killed".to_owned(), |exit| format!("ended with exit {exit}"));
-        problems.push(format!("failures in a row: {}; the last run {how}", status.failures_in_a_row));
+        let why = last.and_then(|run| run.reason.as_ref()).map_or(String::new(), |reason| format!(": {reason}"));
+        problems.push(format!("failures in a row: {}; the last run {how}{why}", status.failures_in_a_row));
     }
     let stale: Vec<&str> =
         status.sources.iter().filter(|source| source.is_stale()).map(|source| source.source.as_str()).collect();

@@ -5,7 +5,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
-use super::{Answer, Surroundings, Wake, run_review, schedule, settings, status};
+use super::review::run as run_review;
+use super::{Answer, Surroundings, Wake, schedule, settings, status};
 use crate::cli::{Cli, ExitCode, Failure, Format, ReviewArgs, WatchArgs};
 use crate::outputs::verbs::line;
 use crate::schedule::Schedule;

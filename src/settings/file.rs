@@ -16,7 +16,9 @@ const MAX_BYTES: u64 = 1024 * 1024;
 pub(super) fn read(file: &Path, shown: &str) -> Result<String> {
     let found = match std::fs::metadata(file) {
         Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!("{shown}: no such file"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            bail!("{shown}: {}", broken_link(file).unwrap_or_else(|| "no such file".to_owned()))
+        }
         Err(error) => return Err(error).context(shown.to_owned()),
     };
     if found.is_dir() {
@@ -36,6 +38,16 @@ pub(super) fn read(file: &Path, shown: &str) -> Result<String> {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         anyhow::anyhow!("{shown}:{}: is not UTF-8 text", good.split(|byte| *byte == b'\n').count())
     })
+}
+
+/// That a path is, or lies behind, a symbolic link whose target does not exist, as a fragment: such a path looks as if nothing were
+/// there.
+pub fn broken_link(path: &Path) -> Option<String> {
+    let broken = |part: &&Path| part.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) && !part.exists();
+    let link = path.ancestors().filter(|part| !part.as_os_str().is_empty()).find(broken)?;
+    let target = link.read_link().ok()?;
+    let what = format!("a link to {}, which does not exist", target.display());
+    Some(if link == path { format!("is {what}") } else { format!("lies behind {}, {what}", link.display()) })
 }
 
 /// The parts of an instruction file.

@@ -231,6 +231,15 @@ pub(super) fn nearest<'a>(text: &str, names: impl Iterator<Item = &'a str>) -> O
         .map(|(_, name)| name)
 }
 
+/// Names by how near they are to what was written, then by the alphabet.
+pub fn nearest_first<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let text: String = text.chars().take(80).collect();
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_cached_key(|name| (strsim::osa_distance(&text, name), *name));
+    names.dedup();
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

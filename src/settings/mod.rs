@@ -21,7 +21,8 @@ use globset::GlobMatcher;
 
 use crate::vocabulary::{Digest, HomeId, PoolId, ProviderId, StoreKind, Term, Tier};
 
-pub use kind::{Kind, glob};
+pub use file::broken_link;
+pub use kind::{Kind, glob, nearest_first};
 pub use reference::{Key, reference};
 pub use thresholds::{
     Bars, Fetch, Latest, Market, MaxAges, Mix, Prior, Rows, Sizing, Speed, Structure, Thresholds, Traffic, Weights,

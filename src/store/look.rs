@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
+use super::MONTHS;
+
 /// The bytes of any file, for verbs that look without taking the lock; `None` when there is none.
 pub fn look(path: &Path) -> Result<Option<Vec<u8>>> {
     read_file(path).with_context(|| format!("reading {}", path.display()))
@@ -33,12 +35,27 @@ pub fn look_into(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// The files of a log: its finished months, oldest first, then the running one, whether it is there or not.
+pub fn log_files(log: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = months(log)?;
+    files.push(log.to_owned());
+    Ok(files)
+}
+
+/// The files of the finished months of a log, oldest first.
+pub(super) fn months(log: &Path) -> Result<Vec<PathBuf>> {
+    let is_month = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_month_name);
+    let mut months: Vec<PathBuf> = entries(&log.with_file_name(MONTHS))?.into_iter().filter(is_month).collect();
+    months.sort();
+    Ok(months)
+}
+
 /// What lies in a folder; nothing when there is none.
 pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let read = || match fs::read_dir(folder) {
         Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect(),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(error),
+        Err(error) if error.kind() == ErrorKind::NotFound && broken_link(folder).is_none() => Ok(Vec::new()),
+        Err(error) => Err(of_link(folder, error)),
     };
     read().with_context(|| format!("listing {}", folder.display()))
 }
@@ -54,7 +71,9 @@ pub(super) fn is_month_name(name: &str) -> bool {
 
 /// A folder, made if missing, resolved.
 pub(super) fn made_folder(path: &Path) -> Result<PathBuf> {
-    fs::create_dir_all(path).with_context(|| format!("making the folder {}", path.display()))?;
+    fs::create_dir_all(path)
+        .map_err(|error| of_link(path, error))
+        .with_context(|| format!("making the folder {}", path.display()))?;
     path.canonicalize().with_context(|| format!("opening the folder {}", path.display()))
 }
 
@@ -77,11 +96,29 @@ pub(super) fn resolved_log(log: &Path) -> Result<PathBuf> {
 /// Follows links of the deepest part that exists and joins the rest. A link that leads nowhere is an error.
 pub(super) fn resolve(path: &Path) -> std::io::Result<PathBuf> {
     if path.symlink_metadata().is_ok() {
-        return path.canonicalize();
+        return path.canonicalize().map_err(|error| of_link(path, error));
     }
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok(resolve(parent)?.join(name)),
         _ => path.canonicalize(),
+    }
+}
+
+/// That a path is, or lies behind, a symbolic link whose target does not exist, as a fragment: such a path looks as if nothing were
+/// there.
+pub(super) fn broken_link(path: &Path) -> Option<String> {
+    let broken = |part: &&Path| part.symlink_metadata().is_ok_and(|meta| meta.is_symlink()) && !part.exists();
+    let link = path.ancestors().filter(|part| !part.as_os_str().is_empty()).find(broken)?;
+    let target = link.read_link().ok()?;
+    let what = format!("a link to {}, which does not exist", target.display());
+    Some(if link == path { format!("is {what}") } else { format!("lies behind {}, {what}", link.display()) })
+}
+
+/// An error that names a link without a target, where that is why nothing is there.
+pub(super) fn of_link(path: &Path, error: std::io::Error) -> std::io::Error {
+    match broken_link(path) {
+        Some(what) => std::io::Error::other(format!("it {what}")),
+        None => error,
     }
 }
 
@@ -90,7 +127,10 @@ pub(super) fn ensure_regular(path: &Path) -> std::io::Result<()> {
     match path.metadata() {
         Ok(meta) if meta.is_file() => Ok(()),
         Ok(_) => Err(std::io::Error::other("not a regular file")),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => match broken_link(path) {
+            Some(_) => Err(of_link(path, error)),
+            None => Ok(()),
+        },
         Err(error) => Err(error),
     }
 }

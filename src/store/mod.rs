@@ -11,7 +11,7 @@ mod write;
 pub use blocks::{Look, look_at, read_blocks};
 pub use cache::{Cache, CacheDraft};
 pub use lock::lock_owner;
-pub use look::{files_in, look, look_into};
+pub use look::{files_in, log_files, look, look_into};
 pub use write::{Step, Steps, append_aside, create_new, replace_fetched};
 
 use std::fmt;
@@ -22,11 +22,11 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use lock::{LOCK, take_lock};
-use look::{entries, is_month_name, made_folder, read_file, resolve, resolved_log};
+use look::{entries, is_month_name, made_folder, months, read_file, resolve, resolved_log};
 use write::{NEW, ask, new_path, sync_folder, torn_path, write_bytes, write_whole};
 
 /// The folder beside the log that holds finished months.
-const MONTHS: &str = "log";
+pub const MONTHS: &str = "log";
 
 /// Where a run may write. Dropping it frees the lock.
 pub struct Store {
@@ -60,8 +60,10 @@ impl Store {
     /// As [`Self::open`]; `steps` is asked before everything that changes a file. Temporary files that a killed run left are
     /// taken away, and a lock that it did not free is taken over: the system frees it with the process.
     pub fn open_with(workspace: &Path, reports: &Path, log: &Path, steps: Option<Steps>) -> Result<Self> {
-        let workspace =
-            workspace.canonicalize().with_context(|| format!("opening the workspace {}", workspace.display()))?;
+        let workspace = workspace
+            .canonicalize()
+            .map_err(|error| look::of_link(workspace, error))
+            .with_context(|| format!("opening the workspace {}", workspace.display()))?;
         ask(steps.as_ref(), Step::MakeFolder, reports)
             .with_context(|| format!("making the folder {}", reports.display()))?;
         let reports = made_folder(&workspace.join(reports))?;
@@ -130,12 +132,8 @@ impl Store {
 
     /// The finished months of the log, `YYYY-MM`, oldest first.
     pub fn months(&self) -> Result<Vec<String>> {
-        let names = entries(&self.log.with_file_name(MONTHS))?.into_iter();
-        let names = names.filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()));
-        let mut months: Vec<String> =
-            names.filter(|name| is_month_name(name)).map(|name| name[..7].to_owned()).collect();
-        months.sort();
-        Ok(months)
+        let months = months(&self.log)?.into_iter();
+        Ok(months.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
     }
 
     /// The path as messages show it: relative to the workspace where it is inside.

@@ -11,6 +11,7 @@ mod proposal;
 mod report;
 mod sentence;
 mod standing;
+mod trigger;
 
 pub use calibration::{Calibration, CheckedBound, MeasuredChange};
 pub use chart::{Chart, ChartPoint, ChartSpeed, ChartWindow, PointRole};
@@ -25,6 +26,7 @@ pub use proposal::{
 pub use report::{Baseline, CheckReport, Counts, Number, PoolReport, Report, Subject};
 pub use sentence::{Piece, Sentence};
 pub use standing::{Ruling, Standing};
+pub use trigger::{RollbackDue, TriggerReading};
 
 use std::fmt;
 

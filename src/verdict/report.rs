@@ -176,11 +176,12 @@ impl Report {
         self.standings.get(fingerprint).map(Standing::label).unwrap_or_default()
     }
 
-    /// What is worth a word beside the open proposals, by number: those that sleep, that landed or ended, that were accepted
+    /// What is worth a word beside the open proposals, those whose way back is due first, then by number: those that sleep, that landed or ended, that were accepted
     /// since the run before, and those of which a steward said what the config does not show.
     pub fn other_standings(&self) -> Vec<&Standing> {
         let is_told = |standing: &&Standing| {
             standing.unseen.is_some()
+                || standing.due.is_some()
                 || match standing.status.as_str() {
                     "proposed" => false,
                     "accepted" => standing.is_moved,
@@ -188,7 +189,7 @@ impl Report {
                 }
         };
         let mut told: Vec<&Standing> = self.standings.values().filter(is_told).collect();
-        told.sort_by_key(|standing| standing.number);
+        told.sort_by_key(|standing| (standing.due.is_none(), standing.number));
         told
     }
 

@@ -33,6 +33,13 @@ impl Sentence {
         self
     }
 
+    /// What another sentence says.
+    #[must_use]
+    pub fn then(mut self, more: Self) -> Self {
+        self.0.extend(more.0);
+        self
+    }
+
     /// Names, separated by commas.
     #[must_use]
     pub fn names<T: ToString>(mut self, names: impl IntoIterator<Item = T>) -> Self {

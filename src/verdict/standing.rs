@@ -1,5 +1,7 @@
 //! Where a proposal stands after a run, as every output shows it: its number, its status, who decided, what took its place.
 
+use super::RollbackDue;
+
 /// A steward's decision, as readers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
@@ -46,6 +48,8 @@ pub struct Standing {
     pub heir: Option<String>,
     /// Who said that it landed or was taken back, while the config does not show it.
     pub unseen: Option<String>,
+    /// That its way back is due, of one that has landed.
+    pub due: Option<RollbackDue>,
 }
 
 impl Standing {

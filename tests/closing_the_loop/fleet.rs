@@ -176,6 +176,17 @@ impl Fleet {
 
     /// Applies a proposal's patch as a steward would.
     pub(crate) fn land(&self, proposal: &Value) {
+        self.apply(proposal["change"]["patch"]["text"].as_str().unwrap());
+    }
+
+    /// Takes a landed change back, as a steward would.
+    pub(crate) fn take_back(&self, id: &str, now: &str) {
+        let ran = self.scene.run(&["proposals", "patch", id, "--rollback", "--now", now]);
+        self.apply(&ran.stdout);
+    }
+
+    /// Applies a patch with git.
+    fn apply(&self, patch: &str) {
         let parent = self.scene.root.parent().unwrap();
         let mut git = Command::new("git")
             .args(["apply", "-"])
@@ -184,7 +195,6 @@ impl Fleet {
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
-        let patch = proposal["change"]["patch"]["text"].as_str().unwrap();
         git.stdin.take().unwrap().write_all(patch.as_bytes()).unwrap();
         assert!(git.wait().unwrap().success(), "{patch}");
     }

@@ -6,6 +6,7 @@ mod binary;
 mod bounds;
 mod fleet;
 mod reviewer;
+mod rollback;
 #[expect(dead_code, reason = "other tests start from the demo")]
 #[path = "../scene/mod.rs"]
 mod scene;
@@ -249,8 +250,11 @@ fn a_test_is_measured_on_the_tasks_that_both_arms_did_since_it_was_accepted() {
     for (args, says) in [
         (&["patch", id][..], "is a test plan: it changes no config"),
         (&["patch", id, "--rollback"], "is a test plan: it changes no config"),
-        (&["rollback", id], "it is a test and changes no config"),
-        (&["reject", id, "--reason", "no"], "ends by itself with its rows or at its deadline"),
+        (&["landed", id], "it is a test and changes no config"),
+        (
+            &["defer", id, "--reason", "no", "--until", "2027-01-31"],
+            "`reject` or `rollback` stops it while it is under way",
+        ),
     ] {
         let ran = fleet.scene.run(&[&["--now", &day(2), "proposals"], args].concat());
         assert!(ran.code == Some(1) && ran.stderr.contains(says), "{args:?}: {}", ran.stderr);

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::reports::{at, pool, proposal, report};
 use pool_review::history::{
-    Asks, Decision, DecisionFact, Fact, Fate, Ledger, Past, ProposalFact, ProposalFiles, ProposalState, Settlement,
-    Status, Unless, VerificationFact, run_facts, settle_proposals,
+    Asks, Decision, DecisionFact, Dues, Fact, Fate, Ledger, Past, ProposalFact, ProposalFiles, ProposalState,
+    Settlement, Status, Unless, VerificationFact, run_facts, settle_proposals,
 };
 use pool_review::verdict::Proposal;
 use pool_review::vocabulary::Digest;
@@ -68,9 +68,10 @@ impl World {
         let asks = Asks {
             run: &report.run_id,
             now: report.now,
-            files: &ProposalFiles { stored: &stored, untouched: &|_| None },
+            files: &ProposalFiles { stored: &stored, untouched: &|_| None, damage: &|_| None },
             fate: &|_| self.fate,
             digest: &|_| self.digest.clone(),
+            dues: &Dues::new(),
         };
         let settled = settle_proposals(fresh, &past, &asks);
         for proposal in settled.open.iter().chain(&settled.suppressed).chain(&settled.landed) {

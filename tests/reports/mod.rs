@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use pool_review::history::{Asks, Fate, Ledger, ProposalFact, ProposalFiles, Settlement, compare, settle_proposals};
+use pool_review::history::{
+    Asks, Dues, Fate, Ledger, ProposalFact, ProposalFiles, Settlement, compare, settle_proposals,
+};
 use pool_review::outputs::issues::{Desk, Filing, Places, TrackerPlace};
 use pool_review::outputs::{self, Delivered, Delivery};
 use pool_review::store::Store;
@@ -251,8 +253,9 @@ pub(crate) fn settled(mut report: Report, fresh: Vec<Proposal>, store: &Store) -
     };
     let digest = |known: &ProposalFact| Some(known.subtree_digest.clone());
     let stored = |fingerprint: &str| -> Option<Value> { outputs::proposals::stored(store, fingerprint) };
-    let files = ProposalFiles { stored: &stored, untouched: &|_| None };
-    let asks = Asks { run: &report.run_id, now: report.now, files: &files, fate: &fate, digest: &digest };
+    let files = ProposalFiles { stored: &stored, untouched: &|_| None, damage: &|_| None };
+    let asks =
+        Asks { run: &report.run_id, now: report.now, files: &files, fate: &fate, digest: &digest, dues: &Dues::new() };
     let settlement = settle_proposals(fresh, &past, &asks);
     report.proposals.clone_from(&settlement.open);
     report.standings.clone_from(&settlement.standings);

@@ -140,3 +140,83 @@ fn a_ledger_too_large_for_status_is_not_called_sound() {
     let ran = fleet.run(&one_o_clock(21), &["status"]);
     assert!(ran.stdout.contains("verify the ledger with `pool-review doctor`"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_damaged_decision_is_blamed_on_its_line_of_the_ledger_and_not_on_the_proposal() {
+    let fleet = decided("damage-decision");
+    let (whole, before) = (lines(&fleet), rejected(&fleet));
+    let at = whole.iter().position(|line| line.contains("\"kind\":\"decision\"")).unwrap();
+    let id = whole[at].split("\"fingerprint\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let place = format!("{LEDGER}:{}", at + 1);
+    let cases: [(&str, Vec<String>, String); 3] = [
+        ("edited", whole.iter().map(|line| line.replace("we know", "we knew")).collect(), place.clone()),
+        (
+            "broken",
+            whole.iter().map(|line| if *line == whole[at] { line[..40].to_owned() } else { line.clone() }).collect(),
+            place,
+        ),
+        // The line behind what is gone is named, which has moved up by one.
+        ("gone", whole.iter().filter(|line| **line != whole[at]).cloned().collect(), format!("{LEDGER}:{}", at + 1)),
+    ];
+    for (name, damaged, place) in cases {
+        let file = fleet.text(&format!("reports/proposals/{id}.json"));
+        assert!(file.contains("\"status\": \"rejected\""), "{name}");
+        fleet.put(LEDGER, &(damaged.join("\n") + "\n"));
+        let blames = format!("which is damaged at {place}: restore that line from version control");
+        let listed = fleet.run(&one_o_clock(21), &["proposals", "list", "--all"]);
+        assert!(
+            listed.stdout.contains(&blames) && !listed.stdout.contains("edited by hand"),
+            "{name}: {}",
+            listed.stdout
+        );
+        let shown = fleet.run(&one_o_clock(21), &["proposals", "show", &id]);
+        assert!(shown.stdout.contains(&blames), "{name}: {}", shown.stdout);
+        let (code, patch) = fleet.refused(21, &["patch", &id]);
+        assert!(code == 1 && patch.contains(&blames), "{name}: {patch}");
+        let said = reviewed_with(&fleet, &damaged);
+        let warns = format!(
+            "proposal {id}: its file says \"rejected\" where the ledger says \"proposed\" because the ledger is damaged at {place}, which may \
+             have spoken of it: restore that line from version control; until then what is left of the ledger counts"
+        );
+        assert!(said.contains(&warns), "{name}: {said}");
+        assert!(!said.contains("edited by hand"), "{name}: {said}");
+        assert!(
+            said.contains("reports/ledger.jsonl: restore the lines named above from version control"),
+            "{name}: {said}"
+        );
+        let status = fleet.run(&one_o_clock(22), &["status"]).stdout;
+        assert!(
+            status.contains("to do: restore the damaged lines of reports/ledger.jsonl from version control"),
+            "{status}"
+        );
+        // Restored, the decision counts again and the file says so.
+        fleet.put(LEDGER, &(whole.join("\n") + "\n"));
+        assert_eq!(rejected(&fleet), before, "{name}");
+        assert!(matches!(fleet.run(&noon(22), &["review", "--quiet"]).code, 0 | 3), "{name}");
+        assert!(fleet.text(&format!("reports/proposals/{id}.json")).contains("\"status\": \"rejected\""), "{name}");
+        fleet.put(LEDGER, &(whole.join("\n") + "\n"));
+    }
+}
+
+#[test]
+fn line_ends_that_something_rewrote_are_said_and_cost_no_event() {
+    let fleet = decided("damage-crlf");
+    let (whole, before) = (fleet.text(LEDGER), rejected(&fleet));
+    let count = whole.lines().count();
+    fleet.put(LEDGER, &whole.replace('\n', "\r\n"));
+    let words = format!(
+        "{LEDGER}:1 and {} more lines end in CR LF, which no run writes: something rewrote the file",
+        count - 1
+    );
+    let ran = fleet.run(&noon(22), &["review", "--quiet"]);
+    assert!(ran.stderr.contains(&words) && ran.stderr.contains("`*.jsonl -text` in .gitattributes"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("not used") && !fleet.holds(QUARANTINE), "{}", ran.stderr);
+    assert_eq!(rejected(&fleet), before, "its events are whole");
+    assert!(fleet.text(LEDGER).starts_with(&whole.replace('\n', "\r\n")), "no byte is taken away");
+    for args in [&["status"][..], &["doctor"], &["proposals", "list"]] {
+        let ran = fleet.run(&one_o_clock(22), args);
+        assert!(ran.stdout.contains(&words) || ran.stderr.contains(&words), "{args:?}: {}{}", ran.stdout, ran.stderr);
+    }
+    fleet.put(LEDGER, &fleet.text(LEDGER).replace("\r\n", "\n"));
+    assert_eq!(fleet.run(&noon(22), &["review", "--quiet"]).stderr, "", "as it was");
+}

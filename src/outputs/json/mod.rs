@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use shape::{
     ChartV1, CheckV1, FindingV1, IntentV1, LimitV1, MeasuredV1, MemberV1, NumberV1, PlaceV1, PoolV1, ProposalV1,
-    RejectV1, RulingV1, RunV1, SourceV1, StandingV1, UnmatchedV1, WindowV1,
+    RejectV1, RollbackDueV1, RulingV1, RunV1, SourceV1, StandingV1, UnmatchedV1, WindowV1,
 };
 
 use super::view::limit_place;
@@ -255,6 +255,11 @@ fn standing(standing: &Standing) -> StandingV1<'_> {
         ruling: standing.ruling.as_ref().map(ruling),
         superseded_by: standing.heir.as_deref(),
         unseen: standing.unseen.as_deref(),
+        rollback_due: standing.due.as_ref().map(|due| RollbackDueV1 {
+            since: &due.since,
+            rule: due.reading.rule(),
+            words: due.reading.sentence().plain(),
+        }),
     }
 }
 

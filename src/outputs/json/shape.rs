@@ -285,6 +285,19 @@ pub(super) struct StandingV1<'a> {
     pub(super) superseded_by: Option<&'a str>,
     /// Who said that it landed or was taken back, while the config does not show it.
     pub(super) unseen: Option<&'a str>,
+    /// That the way back is due.
+    pub(super) rollback_due: Option<RollbackDueV1<'a>>,
+}
+
+/// A way back that is due.
+#[derive(Serialize)]
+pub(super) struct RollbackDueV1<'a> {
+    /// The run since which it is.
+    pub(super) since: &'a str,
+    /// The trigger's rule.
+    pub(super) rule: &'static str,
+    /// The numbers in words.
+    pub(super) words: String,
 }
 
 /// A steward's decision.

@@ -7,7 +7,9 @@ mod pools;
 mod section;
 mod tables;
 
+pub(super) use parse::sections;
 pub use parse::{holds_run, month_of, newest_run, run_of};
+pub(super) use section::{LOST, lost_note};
 pub use section::{Since, levels, render_section};
 
 pub(super) use pools::answers;

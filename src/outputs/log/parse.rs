@@ -6,9 +6,15 @@ use comrak::{Arena, Options, parse_document};
 /// A log longer than this is parsed from a section start in its last part, if the run is named there.
 const TAIL_BYTES: usize = 100_000;
 
+/// How the anchor of a run, and of each of its pools, begins.
+const ANCHOR: &str = "<a id=\"run-";
+
+/// How the last part of every section begins.
+pub(super) const LAST_PART: &str = "Every number of this run: ";
+
 /// The anchor that stands before a run's heading.
 pub(super) fn run_anchor(run: &str) -> String {
-    format!("<a id=\"run-{run}\">")
+    format!("{ANCHOR}{run}\">")
 }
 
 /// The comment under a run's heading.
@@ -31,8 +37,25 @@ pub fn holds_run(log: &str, run: &str) -> bool {
 
 /// The newest run that has a section in a log, by its anchor at the start of a line.
 pub fn newest_run(log: &str) -> Option<String> {
-    let runs = log.split("\n<a id=\"run-").skip(1).filter_map(|rest| Some(rest.split_once("\"></a>\n")?.0));
-    runs.filter(|run| run.bytes().all(|byte| byte.is_ascii_alphanumeric())).max().map(str::to_owned)
+    sections(log).into_iter().map(|(run, _)| run.to_owned()).max()
+}
+
+/// The runs that have a section in a log, by their anchors at the start of a line, in the order of the log, and whether each section
+/// has its marker and goes to its last part.
+pub(in crate::outputs) fn sections(log: &str) -> Vec<(&str, bool)> {
+    let is_at_start = |at: usize| at == 0 || log.as_bytes()[at - 1] == b'\n';
+    let anchors = log.match_indices(ANCHOR).filter(|(at, _)| is_at_start(*at)).filter_map(|(at, _)| {
+        let (run, rest) = log[at + ANCHOR.len()..].split_once('"')?;
+        let is_of_run = run.bytes().all(|byte| byte.is_ascii_alphanumeric()) && rest.starts_with("></a>");
+        is_of_run.then_some((at, run))
+    });
+    let anchors: Vec<(usize, &str)> = anchors.collect();
+    let ends = anchors.iter().skip(1).map(|(at, _)| *at).chain([log.len()]);
+    let is_whole = |section: &str, run: &str| {
+        let has_end = section.lines().any(|line| line.starts_with(LAST_PART) && line.contains(" Policy "));
+        has_end && section.contains(&run_marker(run))
+    };
+    anchors.iter().zip(ends).map(|((at, run), end)| (*run, is_whole(&log[*at..end], run))).collect()
 }
 
 /// Where to begin to parse: at a section start in the last part of a long log.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::parse::{run_anchor, run_marker};
+use super::parse::{LAST_PART, run_anchor, run_marker};
 use super::{brief, pools, tables};
 use crate::history::RunFact;
 use crate::outputs::text::{self, Place};
@@ -119,6 +119,8 @@ pub struct Since<'a> {
     pub before: Option<&'a RunFact>,
     /// What became of issues, as Markdown lines.
     pub issues: &'a [String],
+    /// Sections that the log has lost, where no section before says so.
+    pub lost: Option<&'a str>,
 }
 
 /// The section of a run: anchor, heading, headline, sources, one open block per pool that moved, one row per pool that needs
@@ -142,6 +144,7 @@ fn draft(context: Context<'_>, since: Since<'_>) -> String {
     let mut parts = vec![heading(context.report)];
     parts.extend(frozen(context.report));
     parts.push(headline(context.report));
+    parts.extend(since.lost.map(lost_note));
     parts.extend(left_out(context));
     parts.extend(tables::moved(context, since.before));
     parts.extend(tables::cadence(context, since.cadence));
@@ -171,6 +174,14 @@ fn heading(report: &Report) -> String {
     let run = &report.run_id;
     let (anchor, marker) = (run_anchor(run), run_marker(run));
     format!("{anchor}</a>\n\n## {} · run {run}\n{marker}", minute(report.now))
+}
+
+/// How the line begins that says what the log has lost.
+pub(in crate::outputs) const LOST: &str = "> **Sections are lost.** ";
+
+/// A loud line of what the log has lost.
+pub(in crate::outputs) fn lost_note(sentence: &str) -> String {
+    format!("{LOST}{}", text::own(sentence, Place::Markdown))
 }
 
 /// A loud line when the clock is frozen.
@@ -236,7 +247,7 @@ fn footer(context: Context<'_>) -> String {
     let policy = text::name(short(&report.policy_digest), Place::Markdown);
     let due = report.next_due.map_or(String::new(), |due| format!(" Next review due {}.", minute(due)));
     let run = if tables::is_still(report) { context.link_as("run file", &file) } else { context.link(&file, &file) };
-    let mut lines = vec![format!("Every number of this run: {run}. Policy {policy}.{due}")];
+    let mut lines = vec![format!("{LAST_PART}{run}. Policy {policy}.{due}")];
     lines.extend(report.index_version.as_ref().map(|version| {
         let version = text::name(version, Place::Markdown);
         format!("Source: Artificial Analysis, https://artificialanalysis.ai (Intelligence Index v{version})")

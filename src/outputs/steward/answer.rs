@@ -9,6 +9,10 @@ use crate::history::{Decision, DecisionFact, Unless};
 /// The name of the shape.
 const SCHEMA: &str = "pool-review.proposals-decided/1";
 
+/// What becomes of a test that is stopped.
+const STOPPED: &str = "no config had changed, its rows stay evidence of both models like any others, and the comparison ends without an \
+                       outcome and does not count for calibration";
+
 /// A decision that stands in the ledger.
 pub struct Answered<'a> {
     /// The proposal after it.
@@ -41,7 +45,12 @@ fn next(answer: &Answered<'_>) -> String {
         Decision::Accept => format!(
             "accepted; apply it with `pool-review proposals patch {label} | git apply`, and the next review sees it in the config"
         ),
+        Decision::Rollback if answer.card.fact.is_test() => {
+            format!("the test is stopped; {STOPPED}; a review that still argues it proposes it again")
+        }
         Decision::Reject => {
+            let is_stopped = answer.card.fact.is_test() && answer.card.life.verification.is_some();
+            let stopped = if is_stopped { format!("the test is stopped; {STOPPED}; ") } else { String::new() };
             let raised = match answer.fact.unless {
                 Some(Unless::EffectGrowsBeyondHi90) => {
                     "it comes back only when its effect grows beyond the claimed interval"
@@ -50,7 +59,7 @@ fn next(answer: &Answered<'_>) -> String {
                 Some(Unless::Never) | None => "it does not come back by itself",
             };
             let or = until.map_or(String::new(), |day| format!(", or on {day}"));
-            format!("rejected; {raised}{or}")
+            format!("{stopped}rejected; {raised}{or}")
         }
         Decision::Defer => format!("deferred; it sleeps until {}", until.unwrap_or("its date")),
         Decision::Landed if answer.config == ConfigState::AsPredicted => {

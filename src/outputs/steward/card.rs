@@ -1,13 +1,14 @@
 //! One proposal as a steward meets it: what the ledger knows, and what its file says.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
-use crate::history::{Life, Past, ProposalFact, stand};
+use crate::history::{Ledger, Life, Past, ProposalFact, stand};
 use crate::outputs::LEDGER;
-use crate::outputs::ledger::unlocked;
+use crate::outputs::ledger::{damage, unlocked};
 use crate::store::look;
 use crate::verdict::{Proposal, content_digest};
 use crate::vocabulary::Reject;
@@ -23,6 +24,10 @@ pub struct Shelf {
     pub past: Past,
     /// Lines of the ledger that are not part of its chain.
     pub problems: Vec<Reject>,
+    /// The ledger.
+    ledger: Ledger,
+    /// How messages name it.
+    shown: String,
 }
 
 /// What a proposal's file is worth.
@@ -59,9 +64,21 @@ pub struct Card<'a> {
     pub proposal: Option<Proposal>,
     /// What its file is worth.
     pub file: FileState,
+    /// Where the ledger is damaged, if that may be why the file says something else.
+    pub damage: Option<String>,
 }
 
 impl Card<'_> {
+    /// Why a file that is not intact says something else than the ledger.
+    pub fn why_edited(&self) -> String {
+        match &self.damage {
+            Some(place) => format!(
+                "says something else than what is left of the ledger, which is damaged at {place}: restore that line from version control"
+            ),
+            None => "was edited by hand".to_owned(),
+        }
+    }
+
     /// `R3`.
     pub fn label(&self) -> String {
         format!("R{}", self.life.number)
@@ -88,7 +105,13 @@ impl Shelf {
     pub fn read(reports: &Path, shown: &Path) -> Result<Self> {
         let name = shown.join(LEDGER).display().to_string();
         let (ledger, problems) = unlocked(&reports.join(LEDGER), &name)?;
-        Ok(Self { reports: reports.to_owned(), past: ledger.present(), problems })
+        Ok(Self { reports: reports.to_owned(), past: ledger.present(), problems, ledger, shown: name })
+    }
+
+    /// Every pool and category that the last review judged or that a proposal is about.
+    pub fn pools(&self) -> BTreeSet<String> {
+        let judged = self.past.outcomes.keys().map(|(pool, _)| pool.clone());
+        judged.chain(self.past.proposals.values().map(|fact| fact.pool.clone())).collect()
     }
 
     /// The proposals that are wanted, by number, ties by fingerprint. Only their files are read.
@@ -113,7 +136,8 @@ impl Shelf {
             (Some(_), Some(_)) => FileState::Intact,
             (Some(_), None) => FileState::Edited,
         };
-        Ok(Card { fact, life, runs: self.past.lives.runs(), proposal, file })
+        let damage = if file == FileState::Edited { damage(&self.ledger, &self.shown, fingerprint) } else { None };
+        Ok(Card { fact, life, runs: self.past.lives.runs(), proposal, file, damage })
     }
 
     /// The proposal that an id names: a number (`R3`), a fingerprint, or the beginning of exactly one.

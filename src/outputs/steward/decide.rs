@@ -6,7 +6,7 @@ use anyhow::Result;
 use chrono::{DateTime, NaiveDate, Utc};
 
 use super::patch::ConfigState;
-use crate::history::{Decided, Decision, DecisionFact, Fact, Ledger, Life, Past, ProposalFact, Unless, stand};
+use crate::history::{Decided, Decision, DecisionFact, Fact, Ledger, Life, Past, ProposalFact, Status, Unless, stand};
 use crate::outputs::{LEDGER, proposals};
 use crate::store::Store;
 
@@ -88,11 +88,19 @@ pub fn decision_fact(
 fn ensure_fits_test(decision: Decision, fact: &ProposalFact, life: &Life) -> Result<(), String> {
     match decision {
         _ if !fact.is_test() => Ok(()),
-        Decision::Landed | Decision::Rollback => {
-            Err("it is a test and changes no config, so nothing lands and nothing is taken back".to_owned())
+        Decision::Landed => Err("it is a test and changes no config, so nothing lands".to_owned()),
+        Decision::Reject | Decision::Rollback if life.is_test_under_way() => Ok(()),
+        Decision::Rollback if life.status == Status::Accepted => {
+            Err("the test has no measured rows yet: reject it to withdraw the acceptance".to_owned())
         }
+        Decision::Rollback => Err(format!(
+            "the test is {} since {}, not under way: there is nothing to stop, and no config has changed",
+            life.status.as_str(),
+            life.since
+        )),
         _ if life.status.is_landed() => Err(format!(
-            "the test is {} since {}; it ends by itself with its rows or at its deadline, and no config has changed",
+            "the test is {} since {}; it ends by itself with its rows or at its deadline, `reject` or `rollback` stops it while it is under \
+             way, and no config has changed",
             life.status.as_str(),
             life.since
         )),
@@ -104,6 +112,9 @@ fn ensure_fits_test(decision: Decision, fact: &ProposalFact, life: &Life) -> Res
 fn ensure_allowed(decision: Decision, life: &Life, config: ConfigState) -> Result<(), String> {
     let status = life.status;
     let is = |what: &str| Err(format!("it is {} since {}: {what}", status.as_str(), life.since));
+    if life.is_test_under_way() && matches!(decision, Decision::Reject | Decision::Rollback) {
+        return Ok(());
+    }
     match (decision, decision.status()) {
         (Decision::Accept, _) if status.is_open() || status.is_suppressed() => match config {
             ConfigState::Moved => {

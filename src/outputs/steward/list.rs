@@ -12,8 +12,29 @@ use crate::outputs::view::counted;
 /// The name of the shape.
 const SCHEMA: &str = "pool-review.proposals-list/1";
 
-/// The proposals with how their definitions stand, for people; `hidden` is how many were left out.
-pub fn list(rows: &[(Card<'_>, ConfigState)], hidden: usize) -> String {
+/// How many proposals the flags left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hidden {
+    /// Those of pools that were not asked for.
+    pub of_other_pools: usize,
+    /// Those of the pools that were asked for, in another status.
+    pub of_other_statuses: usize,
+    /// Whether a status was asked for; else those that ended, or are in force, are left out.
+    pub is_asked_by_status: bool,
+}
+
+impl Hidden {
+    /// In words behind the count of what is shown.
+    fn words(&self) -> String {
+        let statuses = if self.is_asked_by_status { "of other statuses" } else { "more with --all" };
+        let said = [(self.of_other_statuses, statuses), (self.of_other_pools, "of other pools")];
+        let said = said.into_iter().filter(|(count, _)| *count > 0);
+        said.fold(String::new(), |words, (count, word)| format!("{words}, {count} {word}"))
+    }
+}
+
+/// The proposals with how their definitions stand, for people.
+pub fn list(rows: &[(Card<'_>, ConfigState)], hidden: &Hidden) -> String {
     let wide = |of: &dyn Fn(&Card<'_>) -> usize| rows.iter().map(|(card, _)| of(card)).max().unwrap_or(0);
     let (labels, words) = (wide(&|card| card.label().len()), wide(&|card| card.life.status.as_str().len()));
     let line = |(card, config): &(Card<'_>, ConfigState)| {
@@ -24,8 +45,7 @@ pub fn list(rows: &[(Card<'_>, ConfigState)], hidden: usize) -> String {
         format!("{:labels$}  {short}  {status:words$}  {title}{remarks}\n", card.label())
     };
     let lines: String = rows.iter().map(line).collect();
-    let more = if hidden > 0 { format!(", {hidden} more with --all") } else { String::new() };
-    format!("{lines}{}{more}\n", counted(rows.len(), "proposal", "proposals"))
+    format!("{lines}{}{}\n", counted(rows.len(), "proposal", "proposals"), hidden.words())
 }
 
 /// What is worth a word behind the title.
@@ -34,6 +54,9 @@ fn remarks(card: &Card<'_>, config: ConfigState) -> String {
     if card.life.status.is_open() {
         remarks.push(carried(card));
         remarks.push(format!("lapses {}", day(&card.fact.expires)));
+    }
+    if let Some(due) = &card.life.due {
+        remarks.push(format!("ROLLBACK DUE since {}", text::name(&due.since, Place::Terminal)));
     }
     if let Some(decided) = stands(card.life) {
         remarks.push(format!("by {}", text::name(&decided.fact.by, Place::Terminal)));
@@ -51,7 +74,7 @@ fn remarks(card: &Card<'_>, config: ConfigState) -> String {
         match card.file {
             FileState::Intact => {}
             FileState::Missing => remarks.push("its file is gone".to_owned()),
-            FileState::Edited => remarks.push("its file was edited by hand".to_owned()),
+            FileState::Edited => remarks.push(format!("its file {}", text::own(&card.why_edited(), Place::Terminal))),
         }
     }
     if remarks.is_empty() { String::new() } else { format!(" · {}", remarks.join(" · ")) }
@@ -72,9 +95,12 @@ pub(super) fn carried(card: &Card<'_>) -> String {
 }
 
 /// The same as JSON.
-pub fn list_json(rows: &[(Card<'_>, ConfigState)], hidden: usize) -> String {
+pub fn list_json(rows: &[(Card<'_>, ConfigState)], hidden: &Hidden) -> String {
     let rows: Vec<Value> = rows.iter().map(|(card, config)| row(card, *config)).collect();
-    format!("{:#}\n", json!({ "schema": SCHEMA, "proposals": rows, "hidden": hidden }))
+    format!(
+        "{:#}\n",
+        json!({ "schema": SCHEMA, "proposals": rows, "hidden": hidden.of_other_pools + hidden.of_other_statuses })
+    )
 }
 
 /// One proposal.
@@ -102,6 +128,9 @@ pub(super) fn row(card: &Card<'_>, config: ConfigState) -> Value {
         "config": config.as_str(),
         "decision": decision(life),
         "landing": life.landing.as_ref().map(landing),
+        "rollback_due": life.due.as_ref().map(|due| json!({
+            "since": due.since, "rule": due.reading.rule(), "words": due.reading.sentence().plain(),
+        })),
         "verification": life.verification.as_ref().map(|measured| json!({
             "measured_at": measured.at,
             "rule": measured.fact.rule,

@@ -3,6 +3,7 @@
 
 mod answer;
 mod card;
+mod claim;
 mod decide;
 mod intake;
 mod list;
@@ -13,7 +14,7 @@ pub use answer::{Answered, answered, answered_json};
 pub use card::{Card, FileState, Shelf};
 pub use decide::{Refusal, Request, decision_fact, record, restand_file};
 pub use intake::{is_waiting, take_in};
-pub use list::{list, list_json};
+pub use list::{Hidden, list, list_json};
 pub use patch::{ConfigState, Configs, Way, config_state, patch, patch_json};
 pub use show::{show, show_json};
 

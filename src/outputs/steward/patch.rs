@@ -114,7 +114,8 @@ pub fn patch(workspace: &Path, card: &Card<'_>, way: Way) -> Result<Patch> {
             bail!("{label}: its file is gone; run `pool-review review` to have it written again")
         }
         (_, None) => bail!(
-            "{label}: its file was edited by hand, so its patch is not handed out; run `pool-review review` to have it written again"
+            "{label}: its file {}, so its patch is not handed out; run `pool-review review` to have it written again",
+            card.why_edited()
         ),
     };
     let patch = match way {

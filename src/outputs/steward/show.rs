@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::card::{Card, FileState};
+use super::claim;
 use super::decide::stands;
 use super::list::{carried, row};
 use super::patch::ConfigState;
@@ -40,20 +41,15 @@ pub fn show(card: &Card<'_>, config: ConfigState) -> String {
     if let Some(landing) = &life.landing {
         lines.push(format!("landing      revision {}, detected by run {}", landing.revision, name(&landing.run)));
     }
-    if let Some(measured) = &life.verification {
-        let realised = measured.fact.realised_point.map_or("nothing yet".to_owned(), |point| point.to_string());
-        let (status, rule, unit) =
-            (measured.fact.status.as_str(), name(&measured.fact.rule), name(&measured.fact.unit));
-        lines.push(format!(
-            "measurement  {status} by {rule}: claimed {} {unit}, found {realised}",
-            measured.fact.claimed_point
-        ));
-    }
+    lines.push(format!("verification {}", claim::verification(card)));
+    lines.extend(claim::rollback(card).map(|rollback| format!("rollback     {rollback}")));
     lines.push(format!("config       {}: {}", name(&fact.path), words(config)));
     lines.push(match (card.file, &card.proposal) {
         (_, Some(proposal)) => details(proposal),
         (FileState::Missing, None) => "file         there is none".to_owned(),
-        (_, None) => "file         edited by hand: what the ledger knows counts".to_owned(),
+        (_, None) => {
+            format!("file         {}; what the ledger knows counts", text::own(&card.why_edited(), Place::Terminal))
+        }
     });
     lines.join("\n") + "\n"
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Duration, Utc};
 use serde::Deserialize;
 
+use crate::settings::broken_link;
 use crate::vocabulary::{Place, SourceNote};
 
 /// The largest body that is read, in bytes.
@@ -27,7 +28,8 @@ impl Body {
     /// Reads one regular file of at most [`MAX_BYTES`]. The error is `path:1: reason`.
     pub(super) fn read(path: &Path, display: &str) -> Result<Self, String> {
         let fail = |reason: &str| format!("{display}:1: {reason}");
-        let meta = fs::metadata(path).map_err(|error| fail(&error.kind().to_string()))?;
+        let meta =
+            fs::metadata(path).map_err(|error| fail(&broken_link(path).unwrap_or_else(|| error.kind().to_string())))?;
         if !meta.is_file() {
             return Err(fail("is not a regular file"));
         }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
+use crate::settings::broken_link;
 use crate::vocabulary::{
     Digest, HomeId, KeptReadings, LimitReading, Place, QuotaHome, QuotaWindow, SourceId, SourceNote, SourceState,
     WindowAge, WindowStatus, hours_between,
@@ -123,7 +124,8 @@ pub fn keep(kept: &KeptReadings, homes: &[QuotaHome], now: DateTime<Utc>) -> Kep
 
 /// The files to read with the paths to show, in path order.
 fn list(path: &Path, display: &str) -> Result<Vec<(PathBuf, String)>, String> {
-    let meta = fs::metadata(path).map_err(|error| format!("{display}: {error}"))?;
+    let meta = fs::metadata(path)
+        .map_err(|error| format!("{display}: {}", broken_link(path).unwrap_or_else(|| error.to_string())))?;
     if meta.is_file() {
         return Ok(vec![(path.to_owned(), display.to_owned())]);
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::settings::broken_link;
 use crate::vocabulary::Digest;
 
 /// Largest file that is read.
@@ -36,14 +37,14 @@ pub(super) struct Line {
 impl Lines {
     /// Opens a file. A path that is missing, no regular file or too large is an error, as a fragment without the path.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let meta = std::fs::metadata(path).map_err(|error| describe(&error))?;
+        let meta = std::fs::metadata(path).map_err(|error| describe(path, &error))?;
         if !meta.is_file() {
             return Err("is not a regular file".to_owned());
         }
         if meta.len() > MAX_FILE_BYTES {
             return Err(format!("is larger than {} MiB", MAX_FILE_BYTES >> 20));
         }
-        let file = File::open(path).map_err(|error| describe(&error))?;
+        let file = File::open(path).map_err(|error| describe(path, &error))?;
         Ok(Self { file: BufReader::new(file.take(MAX_FILE_BYTES)), hasher: Sha256::new(), number: 0 })
     }
 
@@ -102,9 +103,9 @@ impl Lines {
 }
 
 /// What went wrong with a file, without the path and without the words of one operating system.
-pub(super) fn describe(error: &io::Error) -> String {
+pub(super) fn describe(path: &Path, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        io::ErrorKind::NotFound => broken_link(path).unwrap_or_else(|| "does not exist".to_owned()),
         io::ErrorKind::PermissionDenied => "may not be read".to_owned(),
         kind => format!("cannot be read: {kind}"),
     }

@@ -85,7 +85,7 @@ impl<T, F: FnMut(&Cells) -> Result<T, String>> Reading<'_, T, F> {
     /// Reads records of CSV behind a header line.
     fn read_csv(&mut self, lines: Lines) -> Result<Digest, String> {
         let io = |error: csv::Error| match error.into_kind() {
-            csv::ErrorKind::Io(error) => format!("{} {}", self.file.display, describe(&error)),
+            csv::ErrorKind::Io(error) => format!("{} {}", self.file.display, describe(self.file.path, &error)),
             _ => format!("{} is not CSV", self.file.display),
         };
         let mut reader = ReaderBuilder::new()
