@@ -118,11 +118,10 @@ fn class(error: &Value) -> Option<&'static str> {
         Some(429) => "rate_limited",
         Some(401..=403) => "auth",
         Some(500..=599) => "overloaded",
-        Some(_) => "other",
         None if has(&["auth"]) => "auth",
         None if has(&["quota", "ratelimit", "rate-limit", "rate_limit"]) => "rate_limited",
         None if has(&["transport", "network"]) => "network",
-        None => "other",
+        _ => "other",
     })
 }
 
