@@ -12,10 +12,11 @@
 #   ccstats 0.11.1      cargo install ccstats
 # They are kept off the network with `unshare -n` where that is allowed, and every run begins without their caches.
 #
-# Figures on two quiet cores, release build, 1.000 GB in 2,853 files; `cat` 0.205 CPU s/GB:
-#   pool-review cold            0.876 CPU s/GB    38 MiB      ccusage claude session   1.716 CPU s/GB   251 MiB
-#   pool-review unchanged       0.088             37 MiB      tokscale, cold           2.581            246 MiB
-#   pool-review 1 % appended    0.113             41 MiB      tokenusage               not measured here; 5.7 x cat in another run
+# Figures, release build, 1.000 GB in 2,853 files. Peers on two quiet cores (`cat` 0.205 CPU s/GB); ours on two busy ones
+# (`cat` 0.286, so that the ratio is the figure to trust), where the version before this one took 0.999, 0.097 and 0.120:
+#   pool-review cold            0.603 CPU s/GB   2.11 x cat    36 MiB      ccusage claude session   1.716 CPU s/GB   251 MiB
+#   pool-review unchanged       0.071            0.25          26 MiB      tokscale, cold           2.581            246 MiB
+#   pool-review 1 % appended    0.081            0.28          26 MiB      tokenusage               not measured here; 5.7 x cat in another run
 set -euo pipefail
 tree="$(cd "${1:?a tree of gen_sessions.py}" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -23,7 +24,7 @@ binary="$(readlink -f "${2:-$PWD/target/release/pool-review}")"
 [ -x "$binary" ] || cargo build --release --quiet
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-exec python3 - "$tree" "$binary" "$work" <<'PYTHON'
+python3 - "$tree" "$binary" "$work" <<'PYTHON'
 import os, shutil, statistics, subprocess, sys
 
 tree, binary, work = sys.argv[1:4]
