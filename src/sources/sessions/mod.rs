@@ -281,17 +281,6 @@ impl StoreScan {
     }
 }
 
-/// The class of a working folder and an agent; `unclassified` when no rule applies.
-fn class_of<'a>(rules: &'a [ClassRule], folder: Option<&str>, agent: Option<&str>) -> &'a str {
-    let fits = |glob: Option<&GlobMatcher>, text: Option<&str>| {
-        glob.is_none_or(|glob| text.is_some_and(|text| glob.is_match(text)))
-    };
-    rules
-        .iter()
-        .find(|rule| fits(rule.folder.as_ref(), folder) && fits(rule.agent.as_ref(), agent))
-        .map_or("unclassified", |rule| &rule.class)
-}
-
 /// The bytes of a file; the error is a fragment without the path.
 pub fn whole_file(path: &std::path::Path) -> Result<Vec<u8>, String> {
     match std::fs::metadata(path) {

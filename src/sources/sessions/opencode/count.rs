@@ -64,14 +64,15 @@ impl Count<'_, '_> {
             None
         };
         for (at, attempt) in attempts.iter().enumerate() {
-            let mut of_attempt = self.attempt(attempt, &call);
             if own == Some(at) {
-                of_attempt = Call { at: call.at, charge: call.charge, ..of_attempt };
-            } else {
-                self.groups.sums(&of_attempt).calls += 1;
-                if !message.has_tokens() && message.trouble.is_none() {
-                    attempt.time(attempt.output, self.groups.sums(&of_attempt));
-                }
+                self.end(attempt, &call);
+                continue;
+            }
+            let of_attempt = self.attempt(attempt, &call);
+            let sums = self.groups.sums(&of_attempt);
+            sums.calls += 1;
+            if !message.has_tokens() && message.trouble.is_none() {
+                attempt.time(attempt.output, sums);
             }
             self.end(attempt, &of_attempt);
         }
@@ -82,10 +83,7 @@ impl Count<'_, '_> {
     fn call(&mut self, message: &Message, own: Option<&Attempt>, last: Option<&Attempt>) -> Call {
         let session = self.found.sessions.get(&message.session);
         let stated = own.or(last).map_or(&StatedPool::Nothing, |attempt| &attempt.stated).clone();
-        let [provider, model, effort] = match own {
-            Some(own) if message.model == 0 => [own.provider, own.model, own.effort],
-            _ => [message.provider, message.model, message.effort],
-        };
+        let [provider, model, effort] = message.member(own);
         let of_session = |own: u32, of: fn(&Session) -> u32| if own == 0 { session.map_or(0, of) } else { own };
         Call {
             at: if message.completed == NO_TIME { message.created } else { message.completed },
@@ -239,6 +237,17 @@ impl Message {
             .rposition(|attempt| is_success(attempt) && is_member(attempt))
             .or_else(|| attempts.iter().rposition(is_success))
             .or_else(|| attempts.iter().rposition(|attempt| is_member(attempt) && attempt.end != End::RaceLost))
+    }
+
+    /// Provider, model and effort: its own word, else that of the attempt that gave it.
+    fn member(&self, own: Option<&Attempt>) -> [u32; 3] {
+        match own {
+            Some(own) if self.model == 0 => [own.provider, own.model, own.effort],
+            Some(own) if self.effort == 0 && (own.provider, own.model) == (self.provider, self.model) => {
+                [self.provider, self.model, own.effort]
+            }
+            _ => [self.provider, self.model, self.effort],
+        }
     }
 
     /// Adds the times of an answer. Those of the attempt that gave it replace those of the message; retries that the router
