@@ -39,11 +39,10 @@ fn figures(line: &Line) -> Vec<(&'static str, Option<f64>)> {
     ]
 }
 
-/// The columns of the rollup that are figures, for one row. Where nothing has a cost, the cost is not known.
+/// The columns of the rollup that are figures, for one row. A cost that nobody knows is null.
 fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
     let mut row = row.clone();
-    let is_unknown = |name: &str| row.sums.n_cost == 0 && matches!(name, "cost_usd" | "sum_cost_sq");
-    let unknown: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).filter(|name| is_unknown(name)).collect();
+    let is_costed = row.cost_usd().is_some();
     COLUMNS
         .into_iter()
         .filter_map(|(name, column)| {
@@ -51,11 +50,10 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
                 name,
                 match column {
                     Column::Text(_) => return None,
-                    _ if unknown.contains(&name) => Value::Null,
                     Column::Count(field) => json!(*field(&mut row)),
                     Column::Amount(field) => json!(*field(&mut row)),
-                    Column::Usd(field) => json!(field(&mut row).to_f64()),
-                    Column::UsdSquared(field) => json!(field(&mut row).to_f64()),
+                    Column::Usd(field) => json!(is_costed.then(|| field(&mut row).to_f64())),
+                    Column::UsdSquared(field) => json!(is_costed.then(|| field(&mut row).to_f64())),
                     #[expect(clippy::cast_precision_loss, reason = "milliseconds fit an f64 exactly")]
                     Column::Seconds(field) => json!(*field(&mut row) as f64 / 1000.0),
                 },
@@ -136,7 +134,7 @@ pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String], width: usize
         text = view.lines.iter().map(|line| paragraph(&names(line), &figure_cells(line), width)).collect();
     }
     if view.lines.is_empty() {
-        text = "no calls\n".to_owned();
+        "no calls\n".clone_into(&mut text);
     }
     let ways: Vec<String> = ways.iter().map(|(way, count)| format!("{way} {count}")).collect();
     let found = (!ways.is_empty()).then(|| format!("pools found by: {}", ways.join(" · ")));
@@ -186,9 +184,9 @@ fn pieces(name: &str) -> Vec<&str> {
 
 /// One line of a view as a paragraph: what it is about, then every figure with its name.
 fn paragraph(names: &[String], figures: &[String], width: usize) -> String {
-    let named: Vec<String> = FIGURES.iter().zip(figures).map(|(name, figure)| format!("{name} {figure}")).collect();
+    let each: Vec<String> = FIGURES.iter().zip(figures).map(|(name, figure)| format!("{name} {figure}")).collect();
     let about = wrap::line(&names.join("  "), width);
-    let figures = wrap::line(&format!("  {}", named.join("  ")), width);
+    let figures = wrap::line(&format!("  {}", each.join("  ")), width);
     about.into_iter().chain(figures).map(|line| line + "\n").collect()
 }
 
@@ -199,7 +197,6 @@ fn figure_cells(line: &Line) -> Vec<String> {
         |value: Option<f64>, digits: usize| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.digits$}"));
     let figure =
         |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
-    let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost.to_f64());
     vec![
         line.row.sums.attempts.to_string(),
         usage.responses.to_string(),
@@ -214,7 +211,7 @@ fn figure_cells(line: &Line) -> Vec<String> {
         usage.n_speed.to_string(),
         number(figure("decode_tps"), 1),
         number(figure("ttft_s"), 2),
-        number(cost, 2),
+        number(line.row.cost_usd(), 2),
         line.row.priced_share().map_or_else(|| "?".to_owned(), |share| format!("{:.0} %", share * 100.0)),
         line.row.sums.infra.to_string(),
         usage.retries.to_string(),

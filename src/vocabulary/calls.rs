@@ -5,7 +5,7 @@ use std::fmt;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use super::{Usd, UsdSquared};
+use super::{Charge, Usd, UsdSquared};
 
 /// Kinds of session stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,8 +92,8 @@ pub struct CallKey {
     pub home: String,
     /// Task class.
     pub task_class: String,
-    /// Kinds of tokens used, bits of [`used`]: what a price must know.
-    pub kinds: u8,
+    /// What their price depends on.
+    pub charge: Charge,
 }
 
 /// Output and the time it took: one timed response.
@@ -112,6 +112,8 @@ pub struct CallSums {
     pub calls: u64,
     /// Calls lost to limits, overload, authentication or the network.
     pub infra: u64,
+    /// Calls that ended without an answer and without blame: cut short, or the losing leg of a race.
+    pub blameless: u64,
     /// Calls with tokens.
     pub responses: u64,
     /// Responses without a final count: their output is a lower bound.
@@ -140,7 +142,7 @@ pub struct CallSums {
     pub cost: Usd,
     /// Sum of its squares.
     pub cost_squares: UsdSquared,
-    /// Responses with a cost as billed.
+    /// Responses with a cost as billed; the cost of calls that failed is counted without them.
     pub n_cost: u64,
     /// Classes of failed calls.
     pub failures: BTreeMap<&'static str, u64>,
@@ -159,6 +161,7 @@ impl CallSums {
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.infra += other.infra;
+        self.blameless += other.blameless;
         self.responses += other.responses;
         self.output_incomplete += other.output_incomplete;
         self.sidechain_responses += other.sidechain_responses;
@@ -186,13 +189,12 @@ impl CallSums {
         }
     }
 
-    /// Counts the bill of one call; says whether it is one.
-    pub fn bill(&mut self, amount: f64) -> bool {
-        let Some(bill) = Usd::billed(amount) else { return false };
+    /// Counts the bill of one call. That of a call that is no response was paid, and prices no response.
+    pub fn bill(&mut self, amount: f64, is_response: bool) {
+        let Some(bill) = Usd::billed(amount) else { return };
         self.cost.add(bill);
         self.cost_squares.add(bill.squared());
-        self.n_cost += 1;
-        true
+        self.n_cost += u64::from(is_response);
     }
 
     /// Widens the span.

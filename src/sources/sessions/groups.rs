@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, Utc};
+use globset::GlobMatcher;
 
 use super::claude_code::NO_TIME;
 use super::names::Names;
-use super::{StoreSpec, class_of};
-use crate::vocabulary::{CallKey, CallRow, CallSums, StatedPool, Timed};
+use super::{ClassRule, StoreSpec};
+use crate::vocabulary::{CallKey, CallRow, CallSums, Charge, StatedPool, Timed};
 
 /// Smallest output that is timed, tokens.
 pub(super) const MIN_OUTPUT: u64 = 50;
@@ -37,8 +38,8 @@ struct GroupKey {
     class: u32,
     /// Fast mode.
     is_fast: bool,
-    /// Kinds of tokens.
-    kinds: u8,
+    /// What its price depends on.
+    charge: Charge,
 }
 
 /// What a reader knows of a call, names as numbers of the groups.
@@ -62,8 +63,8 @@ pub(super) struct Call {
     pub(super) agent: u32,
     /// Fast mode.
     pub(super) is_fast: bool,
-    /// Kinds of tokens.
-    pub(super) kinds: u8,
+    /// What its price depends on.
+    pub(super) charge: Charge,
 }
 
 /// The groups of one store.
@@ -138,7 +139,7 @@ impl<'a> Groups<'a> {
             home,
             class,
             is_fast: call.is_fast,
-            kinds: call.kinds,
+            charge: call.charge,
         };
         let sums = self.sums.entry(key).or_default();
         if let Some(at) = instant(call.at) {
@@ -185,7 +186,7 @@ impl<'a> Groups<'a> {
                     is_fast: key.is_fast,
                     home: text(key.home),
                     task_class: text(key.class),
-                    kinds: key.kinds,
+                    charge: key.charge,
                 };
                 CallRow { key, sums }
             })
@@ -209,4 +210,15 @@ pub(super) fn instant(at: i64) -> Option<DateTime<Utc>> {
 /// A day of a day number.
 fn day(number: i64) -> Option<NaiveDate> {
     instant(number.checked_mul(DAY_MS)?).map(|at| at.date_naive())
+}
+
+/// The class of a working folder and an agent; `unclassified` when no rule applies.
+fn class_of<'a>(rules: &'a [ClassRule], folder: Option<&str>, agent: Option<&str>) -> &'a str {
+    let fits = |glob: Option<&GlobMatcher>, text: Option<&str>| {
+        glob.is_none_or(|glob| text.is_some_and(|text| glob.is_match(text)))
+    };
+    rules
+        .iter()
+        .find(|rule| fits(rule.folder.as_ref(), folder) && fits(rule.agent.as_ref(), agent))
+        .map_or("unclassified", |rule| &rule.class)
 }

@@ -165,6 +165,8 @@ pub struct StoreNotes {
     pub not_generation: u64,
     /// Responses with tokens and no bill.
     pub not_billed: u64,
+    /// Messages with neither tokens nor an error.
+    pub silent: u64,
 }
 
 /// One store, read.
@@ -192,6 +194,8 @@ pub struct StoreScan {
     pub faults: Vec<String>,
     /// How many there are.
     pub fault_count: u64,
+    /// What is not known because its record is of another make, one sentence each.
+    pub asides: Vec<String>,
     /// Rate-limit windows as last seen, per file.
     pub windows: BTreeMap<String, Vec<LimitWindow>>,
     /// The same as readings of the seat's limits.
@@ -275,17 +279,6 @@ impl StoreScan {
             }
         }
     }
-}
-
-/// The class of a working folder and an agent; `unclassified` when no rule applies.
-fn class_of<'a>(rules: &'a [ClassRule], folder: Option<&str>, agent: Option<&str>) -> &'a str {
-    let fits = |glob: Option<&GlobMatcher>, text: Option<&str>| {
-        glob.is_none_or(|glob| text.is_some_and(|text| glob.is_match(text)))
-    };
-    rules
-        .iter()
-        .find(|rule| fits(rule.folder.as_ref(), folder) && fits(rule.agent.as_ref(), agent))
-        .map_or("unclassified", |rule| &rule.class)
 }
 
 /// The bytes of a file; the error is a fragment without the path.

@@ -31,10 +31,15 @@ impl StoreScan {
             (notes.cache_hits, "answers from a cache: left out".to_owned()),
             (notes.not_generation, "calls that generate nothing: left out".to_owned()),
             (notes.not_billed, "responses with tokens and no bill: cost unknown".to_owned()),
+            (
+                notes.silent,
+                "messages without tokens and without an error, as those still under way: not counted".to_owned(),
+            ),
         ];
         remarks.extend(
             facts.into_iter().filter(|(count, _)| *count > 0).map(|(count, fact)| format!("{name}: {count} {fact}")),
         );
+        remarks.extend(self.asides.iter().map(|aside| format!("{name}: {aside}")));
         remarks.extend(self.gaps.iter().cloned());
         remarks
     }
