@@ -70,8 +70,6 @@ pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String], events: &Valu
             object.insert((*column).to_owned(), json!(value));
         }
         object.extend(counts(&line.row).into_iter().map(|(name, value)| (name.to_owned(), value)));
-        object.insert("n_decode".to_owned(), json!(line.decode.map_or(0, |rate| rate.n)));
-        object.insert("n_ttft".to_owned(), json!(line.first_token_s.map_or(0, |(_, n)| n)));
         object.extend(figures(line).into_iter().map(|(name, value)| (name.to_owned(), json!(value))));
         Value::Object(object)
     };
