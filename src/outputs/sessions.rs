@@ -39,11 +39,10 @@ fn figures(line: &Line) -> Vec<(&'static str, Option<f64>)> {
     ]
 }
 
-/// The columns of the rollup that are figures, for one row. Where nothing has a cost, the cost is not known.
+/// The columns of the rollup that are figures, for one row. A cost that nobody knows is null.
 fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
     let mut row = row.clone();
-    let is_unknown = |name: &str| row.sums.n_cost == 0 && matches!(name, "cost_usd" | "sum_cost_sq");
-    let unknown: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).filter(|name| is_unknown(name)).collect();
+    let is_costed = row.cost_usd().is_some();
     COLUMNS
         .into_iter()
         .filter_map(|(name, column)| {
@@ -51,11 +50,10 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
                 name,
                 match column {
                     Column::Text(_) => return None,
-                    _ if unknown.contains(&name) => Value::Null,
                     Column::Count(field) => json!(*field(&mut row)),
                     Column::Amount(field) => json!(*field(&mut row)),
-                    Column::Usd(field) => json!(field(&mut row).to_f64()),
-                    Column::UsdSquared(field) => json!(field(&mut row).to_f64()),
+                    Column::Usd(field) => json!(is_costed.then(|| field(&mut row).to_f64())),
+                    Column::UsdSquared(field) => json!(is_costed.then(|| field(&mut row).to_f64())),
                     #[expect(clippy::cast_precision_loss, reason = "milliseconds fit an f64 exactly")]
                     Column::Seconds(field) => json!(*field(&mut row) as f64 / 1000.0),
                 },
@@ -72,8 +70,6 @@ pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String], events: &Valu
             object.insert((*column).to_owned(), json!(value));
         }
         object.extend(counts(&line.row).into_iter().map(|(name, value)| (name.to_owned(), value)));
-        object.insert("n_decode".to_owned(), json!(line.decode.map_or(0, |rate| rate.n)));
-        object.insert("n_ttft".to_owned(), json!(line.first_token_s.map_or(0, |(_, n)| n)));
         object.extend(figures(line).into_iter().map(|(name, value)| (name.to_owned(), json!(value))));
         Value::Object(object)
     };
@@ -201,7 +197,6 @@ fn figure_cells(line: &Line) -> Vec<String> {
         |value: Option<f64>, digits: usize| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.digits$}"));
     let figure =
         |wanted: &str| figures(line).into_iter().find(|(name, _)| *name == wanted).and_then(|(_, value)| value);
-    let cost = (line.row.sums.n_cost > 0).then_some(line.row.sums.cost.to_f64());
     vec![
         line.row.sums.attempts.to_string(),
         usage.responses.to_string(),
@@ -216,7 +211,7 @@ fn figure_cells(line: &Line) -> Vec<String> {
         usage.n_speed.to_string(),
         number(figure("decode_tps"), 1),
         number(figure("ttft_s"), 2),
-        number(cost, 2),
+        number(line.row.cost_usd(), 2),
         line.row.priced_share().map_or_else(|| "?".to_owned(), |share| format!("{:.0} %", share * 100.0)),
         line.row.sums.infra.to_string(),
         usage.retries.to_string(),

@@ -3,6 +3,7 @@
 mod join;
 mod stated;
 mod table;
+mod tariffs;
 mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +18,8 @@ use crate::sources::sessions::{self, ClassRule, Shelf, StoreScan, StoreSpec, wit
 use crate::vocabulary::{CallRow, HomeId, ScorecardRow, SitterRow, SourceNote, SourceState, sha256_hex};
 pub use join::join;
 use stated::Stated;
-pub use table::{Ingredients, Table, days, holders, prices};
+pub use table::{Ingredients, Table, days, holders};
+pub use tariffs::Tariffs;
 pub(super) use usage::seen_at;
 
 /// The word of rows whose effort nobody recorded.

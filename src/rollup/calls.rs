@@ -3,14 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::table::{RollupKey, RollupRow, merge};
-use crate::vocabulary::{CallRow, Prices, Usd, UsdSquared, as_number, used};
-
-/// What short and long cache writes cost, as multiples of the input price (reference sessions §7.4).
-const WRITE_1H: f64 = 2.0;
-/// See [`WRITE_1H`].
-const WRITE_5M: f64 = 1.25;
-/// Tokens of a price.
-const MILLION: f64 = 1e6;
+use crate::vocabulary::{Bill, CallRow, Prices, Usd, UsdSquared, used};
 
 /// A call row whose pool is settled, with the price of its day where one is known.
 #[derive(Debug, Clone)]
@@ -65,35 +58,22 @@ fn row(call: &Priced<'_>, undated: DateTime<Utc>) -> RollupRow {
     row
 }
 
-/// Cost, sum of its squares, and how many responses have one: as billed where anything is billed, else by price.
-#[expect(clippy::cast_precision_loss, reason = "token counts fit an f64 exactly")]
+/// Cost, sum of its squares, and how many responses have one: as billed where the store states a bill, else by price.
+#[expect(clippy::cast_precision_loss, reason = "counts fit an f64 exactly")]
 fn cost(call: &Priced<'_>) -> (Usd, UsdSquared, u64) {
     let CallRow { key, sums } = call.row;
-    if sums.n_cost > 0 || sums.responses == 0 {
-        return (sums.cost, sums.cost_squares, sums.n_cost);
-    }
-    let unknown = (Usd::default(), UsdSquared::default(), 0);
-    let Some(prices) = call.prices.filter(is_price) else { return unknown };
-    if key.kinds & used::WRITE_UNKNOWN != 0 {
-        return unknown;
-    }
-    let write = |share: f64| as_number(prices.input).map(|input| input * share);
+    let billed = (sums.cost, sums.cost_squares, sums.n_cost);
+    let is_open = key.charge.bill == Bill::Unstated && key.charge.kinds & used::WRITE_UNKNOWN == 0;
+    let prices = call.prices.filter(|prices| is_open && sums.responses > 0 && is_price(prices, &key.model));
     let short = sums.cache_write_tokens - sums.cache_write_1h_tokens - sums.cache_write_unknown_tokens;
-    let parts = [
-        (sums.input_tokens, as_number(prices.input)),
-        (sums.cache_read_tokens, as_number(prices.cache_read)),
-        (short, write(WRITE_5M)),
-        (sums.cache_write_1h_tokens, write(WRITE_1H)),
-        (sums.output_tokens, as_number(prices.output)),
-    ];
-    let cost = parts
-        .iter()
-        .filter(|(tokens, _)| *tokens > 0)
-        .try_fold(0.0, |sum, (tokens, price)| price.map(|price| sum + *tokens as f64 * price / MILLION));
-    cost.map_or(unknown, |cost| (Usd::of(cost), UsdSquared::of(cost * cost / sums.responses as f64), sums.responses))
+    let tokens = [sums.input_tokens, sums.cache_read_tokens, short, sums.cache_write_1h_tokens, sums.output_tokens];
+    prices.and_then(|prices| prices.cost(tokens)).map_or(billed, |cost| {
+        let usd = cost.to_f64();
+        (cost, UsdSquared::of(usd * usd / sums.responses as f64), sums.responses)
+    })
 }
 
-/// Whether any rate is above 0: a row of zeros is no price.
-fn is_price(prices: &Prices) -> bool {
-    [prices.input, prices.output].into_iter().flatten().any(|rate| !rate.is_zero())
+/// Whether prices are some: a row of zeros is none, but for an offer that calls itself free.
+fn is_price(prices: &Prices, model: &str) -> bool {
+    !prices.is_free() || model.ends_with(":free")
 }

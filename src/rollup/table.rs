@@ -179,6 +179,11 @@ impl RollupRow {
         (self.usage.busy_ms > 0).then(|| self.usage.speed_output_tokens as f64 * 1000.0 / self.usage.busy_ms as f64)
     }
 
+    /// What is known of the cost, USD: at least this. `None` when nothing is, which is not 0.
+    pub fn cost_usd(&self) -> Option<f64> {
+        (self.sums.n_cost > 0 || self.sums.cost > Usd::default()).then(|| self.sums.cost.to_f64())
+    }
+
     /// Share of responses whose cost is known; `None` without responses.
     #[expect(clippy::cast_precision_loss, reason = "counts fit an f64 exactly")]
     pub fn priced_share(&self) -> Option<f64> {

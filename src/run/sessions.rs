@@ -2,7 +2,7 @@
 
 mod events;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -15,7 +15,7 @@ use crate::identity::Identity;
 use crate::outputs;
 use crate::outputs::verbs::document;
 use crate::review::gather::{Gathered, canonical, gather};
-use crate::review::sessions::{Ingredients, Progress, Stores, Table, days, holders, join, prices, read, read_stores};
+use crate::review::sessions::{Ingredients, Progress, Stores, Table, Tariffs, days, holders, join, read, read_stores};
 use crate::rollup::{Dimension, RollupRow, merge, view, with_kept, write_csv, write_parquet};
 use crate::settings::Settings;
 use crate::sources::sessions::{Draft, Kept, Shelf, StoreSpec};
@@ -75,7 +75,7 @@ fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result
         all_cards: &cards,
         stores: &stores,
         holders: Vec::new(),
-        prices: BTreeMap::new(),
+        prices: Tariffs::default(),
         kept: Vec::new(),
         now,
         mature_hours: 24.0,
@@ -105,7 +105,7 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
         all_cards: cards,
         stores: &stores,
         holders: holders(&gathered, &settings, now),
-        prices: prices(&gathered),
+        prices: Tariffs::of(&gathered),
         kept,
         now,
         mature_hours: settings.thresholds.rows.mature_hours,

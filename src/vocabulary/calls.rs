@@ -5,7 +5,7 @@ use std::fmt;
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use super::{Usd, UsdSquared};
+use super::{Charge, Usd, UsdSquared};
 
 /// Kinds of session stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,18 +69,6 @@ pub mod used {
     pub const OUTPUT: u8 = 32;
 }
 
-/// What a store itself says a call cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bill {
-    /// Nothing.
-    #[default]
-    Unstated,
-    /// 0, as on a subscription: not billed, and not free.
-    Zero,
-    /// An amount.
-    Billed,
-}
-
 /// What the calls of one row have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallKey {
@@ -104,10 +92,8 @@ pub struct CallKey {
     pub home: String,
     /// Task class.
     pub task_class: String,
-    /// Kinds of tokens used, bits of [`used`]: what a price must know.
-    pub kinds: u8,
-    /// What the store says they cost.
-    pub bill: Bill,
+    /// What their price depends on.
+    pub charge: Charge,
 }
 
 /// Output and the time it took: one timed response.
@@ -156,7 +142,7 @@ pub struct CallSums {
     pub cost: Usd,
     /// Sum of its squares.
     pub cost_squares: UsdSquared,
-    /// Responses with a cost as billed.
+    /// Responses with a cost as billed; the cost of calls that failed is counted without them.
     pub n_cost: u64,
     /// Classes of failed calls.
     pub failures: BTreeMap<&'static str, u64>,
@@ -203,13 +189,12 @@ impl CallSums {
         }
     }
 
-    /// Counts the bill of one call; says whether it is one.
-    pub fn bill(&mut self, amount: f64) -> bool {
-        let Some(bill) = Usd::billed(amount) else { return false };
+    /// Counts the bill of one call. That of a call that is no response was paid, and prices no response.
+    pub fn bill(&mut self, amount: f64, is_response: bool) {
+        let Some(bill) = Usd::billed(amount) else { return };
         self.cost.add(bill);
         self.cost_squares.add(bill.squared());
-        self.n_cost += 1;
-        true
+        self.n_cost += u64::from(is_response);
     }
 
     /// Widens the span.

@@ -2,6 +2,7 @@
 //! Nothing here reads a file, knows the clock or depends on another room.
 
 mod calls;
+mod charge;
 mod digest;
 mod fleet;
 mod ids;
@@ -18,7 +19,8 @@ mod routes;
 mod usage;
 mod windows;
 
-pub use calls::{Bill, CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
+pub use calls::{CallKey, CallRow, CallSums, StatedPool, StoreEvents, StoreKind, Timed, used};
+pub use charge::{Bill, Charge, PromptBand, ServiceTier, prices_of};
 pub use digest::{Digest, canonical_json, fnv1a_hex, git_blob, sha256_hex, subtree_digest};
 pub use fleet::{
     ConfigModel, Layer, LayerState, OMO_VARIANTS, OverrideAction, PoolFormat, ProviderRule, RouteOverride, Term,

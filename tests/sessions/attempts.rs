@@ -344,9 +344,9 @@ fn what_a_message_says_it_cost_is_told_apart() {
     let scan = store("attempts-bills", TABLES, &rows);
     let mut bills: BTreeMap<Bill, (u64, u64)> = BTreeMap::new();
     for row in &scan.rows {
-        let bill = bills.entry(row.key.bill).or_default();
+        let bill = bills.entry(row.key.charge.bill).or_default();
         *bill = (bill.0 + row.sums.responses, bill.1 + row.sums.n_cost);
     }
-    assert_eq!(bills, BTreeMap::from([(Bill::Unstated, (3, 0)), (Bill::Zero, (1, 0)), (Bill::Billed, (1, 1))]));
+    assert_eq!(bills, BTreeMap::from([(Bill::Unstated, (3, 0)), (Bill::Nothing, (1, 0)), (Bill::Stated, (1, 1))]));
     assert_eq!(scan.notes.not_billed, 1, "only a bill of 0 is none");
 }

@@ -199,8 +199,9 @@ fn a_place_that_holds_no_store_and_packed_files_are_named() {
     std::fs::create_dir_all(folder.join("codex/sessions")).unwrap();
     std::fs::create_dir_all(folder.join("empty")).unwrap();
     let said = |store: &str| String::from_utf8(run(&folder, &["--store", store]).stderr).unwrap();
-    assert!(said("codex=empty").contains("empty holds neither sessions/ nor archived_sessions/"));
-    assert!(said("claude-code=empty").contains("empty holds neither projects/ nor a transcript"));
+    let empty = |kind: &str| answer(&folder, &["--store", &format!("{kind}=empty")]);
+    assert!(says(&empty("codex"), "empty holds neither sessions/ nor archived_sessions/"));
+    assert!(says(&empty("claude-code"), "empty holds neither projects/ nor a transcript"));
     assert_eq!(said("codex=codex"), "", "a client that was never used");
     std::fs::write(folder.join("codex/sessions/rollout-1.jsonl.gz"), "x").unwrap();
     assert!(said("codex=codex").contains("codex/sessions/rollout-1.jsonl.gz is packed with gzip"));

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-use super::table::{Ingredients, days, holders, prices};
+use super::table::{Ingredients, days, holders};
+use super::tariffs::Tariffs;
 use super::{Stores, usage};
 use crate::review::gather::Gathered;
 use crate::review::limits::add_limits;
@@ -33,7 +34,7 @@ pub fn join(
         all_cards: gathered.all_cards(),
         stores,
         holders: holders(gathered, settings, now),
-        prices: prices(gathered),
+        prices: Tariffs::of(gathered),
         kept: kept.clone(),
         now,
         mature_hours: settings.thresholds.rows.mature_hours,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Duration, Utc};
 
+use super::tariffs::{Tariffs, Unpriced};
 use super::{Stated, Stores, UNRECORDED};
 use crate::evidence::calls::{Holder, Pools, Way, ways};
 use crate::identity::Identity;
@@ -12,7 +13,7 @@ use crate::review::pools;
 use crate::ring::Catalogue;
 use crate::rollup::{Part, Priced, RollupKey, RollupRow, better_kept, merge, of_calls, with_kept, with_sitter};
 use crate::settings::Settings;
-use crate::vocabulary::{Bill, CallKey, CallRow, ModelId, Prices, ProviderId, ScorecardRow, StatedPool, StoreKind};
+use crate::vocabulary::{CallKey, CallRow, Charge, ScorecardRow, StatedPool, StoreKind};
 
 /// What the pools of the fleet hold today.
 pub fn holders(gathered: &Gathered, settings: &Settings, now: DateTime<Utc>) -> Vec<Holder> {
@@ -29,15 +30,6 @@ pub fn holders(gathered: &Gathered, settings: &Settings, now: DateTime<Utc>) -> 
             })
         })
         .collect()
-}
-
-/// List prices by provider and canonical model, from the catalogue.
-pub fn prices(gathered: &Gathered) -> BTreeMap<(String, ModelId), Prices> {
-    let price = |offer: &crate::vocabulary::CatalogueOffer| {
-        let model = gathered.identity.offer(&offer.provider, &offer.id).model()?.clone();
-        Some(((offer.provider.to_string(), model), offer.prices))
-    };
-    gathered.offers.iter().filter_map(price).collect()
 }
 
 /// Session evidence put to its pools and priced: what the table and the history are made of.
@@ -64,7 +56,7 @@ pub struct Ingredients<'a> {
     /// What the pools hold.
     pub holders: Vec<Holder>,
     /// List prices.
-    pub prices: BTreeMap<(String, ModelId), Prices>,
+    pub prices: Tariffs,
     /// Days kept from earlier runs.
     pub kept: Vec<RollupRow>,
     /// The instant of the run.
@@ -81,11 +73,9 @@ impl<'a> Ingredients<'a> {
         let mut parts: Vec<Part<'a>> = Vec::new();
         let mut unpriced: BTreeSet<String> = BTreeSet::new();
         for row in self.stores.calls() {
-            let prices = price(self.identity, &self.prices, row);
-            if prices.is_none() && row.sums.responses > 0 && row.sums.n_cost == 0 {
-                unpriced.insert(format!("{}/{}", row.key.provider, row.key.model));
-            }
-            let call = Priced { row, pool: pools.of(&row.key).0, prices };
+            let prices = self.prices.price(self.identity, row, self.now);
+            unpriced.extend(prices.as_ref().err().filter(|_| row.sums.responses > 0).and_then(|why| said(row, why)));
+            let call = Priced { row, pool: pools.of(&row.key).0, prices: prices.ok() };
             let rows = of_calls([call], self.now);
             let is_routed = matches!(row.key.stated, StatedPool::Attempt(_));
             parts.extend(rows.into_iter().map(|mut whole| {
@@ -149,19 +139,26 @@ fn settled(row: &RollupRow, pools: &Pools<'_>) -> (RollupRow, Way) {
         is_fast: row.key.mode == "fast",
         home: row.key.home.clone(),
         task_class: row.key.task_class.clone(),
-        kinds: 0,
-        bill: Bill::default(),
+        charge: Charge::default(),
     };
     let (pool, way) = pools.of(&key);
     let key = RollupKey { pool: pool.unwrap_or_default(), ..row.key.clone() };
     (RollupRow { key, ..row.clone() }, way)
 }
 
-/// The list price of a row.
-fn price(identity: &Identity, prices: &BTreeMap<(String, ModelId), Prices>, row: &CallRow) -> Option<Prices> {
-    let provider = ProviderId::new(row.key.provider.as_str());
-    let model = identity.offer(&provider, &row.key.model).model()?.clone();
-    prices.get(&(row.key.provider.clone(), model)).copied().filter(|_| !row.key.is_fast)
+/// A model that has no price, by name, and what of it has none; nothing where the store's own remarks say it.
+fn said(row: &CallRow, why: &Unpriced) -> Option<String> {
+    let CallKey { source, provider, model, .. } = &row.key;
+    let name =
+        if provider.is_empty() { format!("{model} of an unknown provider") } else { format!("{provider}/{model}") };
+    match why {
+        Unpriced::NoPrice(None) => Some(name),
+        Unpriced::NoPrice(Some(part)) => Some(format!("{name} ({part})")),
+        Unpriced::WriteUnknown if *source != StoreKind::ClaudeCode => {
+            Some(format!("{name} (written to cache for an unknown time)"))
+        }
+        Unpriced::WriteUnknown | Unpriced::Billed => None,
+    }
 }
 
 /// How far the stores reach back, and how many days come from the history.

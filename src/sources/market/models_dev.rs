@@ -280,6 +280,7 @@ fn prices(cost: Loose<Object<Cost>>, id: &str) -> Result<(Prices, Vec<PriceBand>
     for Object(tier) in tiers.into_iter().filter_map(Loose::lenient).filter(|_| !settled.is_unknown()) {
         bands.extend(tier_band(tier)?);
     }
+    bands.sort_by_key(|band| band.when.above_tokens);
     Ok((settled, bands))
 }
 
@@ -301,10 +302,15 @@ fn tier_band(tier: TierCost) -> Result<Option<PriceBand>, String> {
 /// Prices of other ways of calling (fast mode); one that cannot be read is left out.
 fn modes(experimental: Loose<Object<Experimental>>) -> Vec<PriceBand> {
     let modes = experimental.lenient().and_then(|object| object.0.modes.lenient()).map(|entries| entries.by_key().0);
-    let band = |(mode, sent): (String, Loose<Object<Mode>>)| {
-        let (prices, _) = prices(sent.lenient()?.0.cost, "").ok()?;
-        let when = PriceWhen { mode: Some(mode), ..PriceWhen::default() };
-        (!prices.is_unknown()).then_some(PriceBand { when, prices })
+    let bands = |(mode, sent): (String, Loose<Object<Mode>>)| {
+        let (prices, tiers) = prices(sent.lenient()?.0.cost, "").ok()?;
+        let plain = PriceBand { when: PriceWhen::default(), prices };
+        let bands = std::iter::once(plain).chain(tiers).filter(|band| !band.prices.is_unknown());
+        let in_mode = |band: PriceBand| {
+            let when = PriceWhen { mode: Some(mode.clone()), ..band.when };
+            PriceBand { when, ..band }
+        };
+        Some(bands.map(in_mode).collect::<Vec<_>>())
     };
-    modes.unwrap_or_default().into_iter().filter_map(band).collect()
+    modes.unwrap_or_default().into_iter().filter_map(bands).flatten().collect()
 }

@@ -7,7 +7,7 @@ use super::claude_code::{Claims, ClaudeFile, Failure, Mark, MarkKind, NO_TIME, R
 use super::groups::{Call, Groups, timed};
 use super::names::{Id, Names};
 use super::{StoreNotes, StoreSpec};
-use crate::vocabulary::{CallSums, StoreEvents, used};
+use crate::vocabulary::{CallSums, Charge, StoreEvents};
 
 /// Numbers of a file's names in the groups.
 pub(super) fn translate(file: &Names, groups: &mut Groups<'_>) -> Vec<u32> {
@@ -150,7 +150,7 @@ impl<'a, 'g> Fold<'a, 'g> {
             folder: name(3),
             provider: if whole.claims.has(Claims::DIRECT) { provider } else { gateway },
             is_fast: whole.claims.has(Claims::FAST),
-            kinds: kinds(&whole),
+            charge: charge(&whole),
             ..Call::default()
         };
         count(&whole, self.groups.sums(&call));
@@ -228,19 +228,11 @@ fn unknown_writes(whole: &Response) -> u64 {
     if whole.write_1h().is_none() { whole.cache_write.into() } else { 0 }
 }
 
-/// Kinds of tokens of a response.
-fn kinds(whole: &Response) -> u8 {
+/// What the price of a response depends on.
+fn charge(whole: &Response) -> Charge {
     let long = whole.write_1h().unwrap_or(0);
     let short = whole.write_1h().map_or(0, |long| whole.cache_write - long);
-    [
-        (u64::from(whole.input), used::INPUT),
-        (whole.cache_read.into(), used::CACHE_READ),
-        (short.into(), used::WRITE_5M),
-        (long.into(), used::WRITE_1H),
-        (unknown_writes(whole), used::WRITE_UNKNOWN),
-        (whole.output.into(), used::OUTPUT),
-    ]
-    .iter()
-    .filter(|(tokens, _)| *tokens > 0)
-    .fold(0, |kinds, (_, kind)| kinds | kind)
+    let [input, read, output] = [whole.input, whole.cache_read, whole.output].map(u64::from);
+    let charge = Charge::of([input, read, short.into(), long.into(), unknown_writes(whole), output]);
+    Charge { tier: whole.claims.tier(), ..charge }
 }

@@ -10,7 +10,7 @@ use super::limits::{LimitWindow, readings};
 use super::names::Id;
 use super::walk::Found;
 use super::{StoreNotes, StoreSpec};
-use crate::vocabulary::{CallSums, LimitReading, StoreEvents, Timed, used};
+use crate::vocabulary::{CallSums, Charge, LimitReading, StoreEvents, Timed};
 
 /// What a fold gathers.
 pub(super) struct Ledger<'a, 'g> {
@@ -164,7 +164,7 @@ fn take(
             *counted = true;
             ledger.notes.undated += u64::from(advance.at == NO_TIME);
             let call = call_of(&base, &map, advance.model, advance.effort, dated(advance.at, file));
-            count(advance, file, &Call { kinds: kinds(advance), ..call }, ledger.groups);
+            count(advance, file, &Call { charge: charge(advance), ..call }, ledger.groups);
         }
     }
     for mark in &file.marks {
@@ -203,17 +203,9 @@ fn count(advance: &Advance, file: &CodexFile, call: &Call, groups: &mut Groups<'
     sums.timed.extend(timed(advance.output, busy));
 }
 
-/// Kinds of tokens of a response.
-fn kinds(advance: &Advance) -> u8 {
-    let mut kinds = 0;
-    for (tokens, kind) in [
-        (advance.input - advance.cached, used::INPUT),
-        (advance.cached, used::CACHE_READ),
-        (advance.output, used::OUTPUT),
-    ] {
-        kinds |= if tokens > 0 { kind } else { 0 };
-    }
-    kinds
+/// What the price of a response depends on.
+fn charge(advance: &Advance) -> Charge {
+    Charge::of([advance.input - advance.cached, advance.cached, 0, 0, 0, advance.output])
 }
 
 /// Counts a task, an error or the end of a turn.
@@ -231,7 +223,7 @@ fn take_mark(mark: &Mark, file: &CodexFile, counted: &[bool], base: &Call, map: 
             let turn: Vec<&Advance> = (from..to).filter(|at| counted[*at]).map(|at| &file.advances[at]).collect();
             if let (Some(last), Ok(first)) = (turn.last(), u64::try_from(first_ms)) {
                 let call = call_of(base, map, last.model, last.effort, dated(last.at, file));
-                let sums = ledger.groups.sums(&Call { kinds: kinds(last), ..call });
+                let sums = ledger.groups.sums(&Call { charge: charge(last), ..call });
                 sums.first_token_ms.push(first);
                 let behind = last.busy.filter(|_| is_own(file, last.is_live)).map(|busy| busy - first_ms);
                 if let (1, Some(behind)) = (turn.len(), behind)

@@ -8,7 +8,7 @@ use globset::GlobMatcher;
 use super::claude_code::NO_TIME;
 use super::names::Names;
 use super::{ClassRule, StoreSpec};
-use crate::vocabulary::{Bill, CallKey, CallRow, CallSums, StatedPool, Timed};
+use crate::vocabulary::{CallKey, CallRow, CallSums, Charge, StatedPool, Timed};
 
 /// Smallest output that is timed, tokens.
 pub(super) const MIN_OUTPUT: u64 = 50;
@@ -38,10 +38,8 @@ struct GroupKey {
     class: u32,
     /// Fast mode.
     is_fast: bool,
-    /// Kinds of tokens.
-    kinds: u8,
-    /// What the store says it cost.
-    bill: Bill,
+    /// What its price depends on.
+    charge: Charge,
 }
 
 /// What a reader knows of a call, names as numbers of the groups.
@@ -65,10 +63,8 @@ pub(super) struct Call {
     pub(super) agent: u32,
     /// Fast mode.
     pub(super) is_fast: bool,
-    /// Kinds of tokens.
-    pub(super) kinds: u8,
-    /// What the store says it cost.
-    pub(super) bill: Bill,
+    /// What its price depends on.
+    pub(super) charge: Charge,
 }
 
 /// The groups of one store.
@@ -143,8 +139,7 @@ impl<'a> Groups<'a> {
             home,
             class,
             is_fast: call.is_fast,
-            kinds: call.kinds,
-            bill: call.bill,
+            charge: call.charge,
         };
         let sums = self.sums.entry(key).or_default();
         if let Some(at) = instant(call.at) {
@@ -191,8 +186,7 @@ impl<'a> Groups<'a> {
                     is_fast: key.is_fast,
                     home: text(key.home),
                     task_class: text(key.class),
-                    kinds: key.kinds,
-                    bill: key.bill,
+                    charge: key.charge,
                 };
                 CallRow { key, sums }
             })

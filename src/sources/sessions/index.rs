@@ -16,7 +16,7 @@ use super::names::Id;
 use super::walk::Stat;
 
 /// The first bytes of an index: the last but one rises whenever a reader keeps something else, the last tells the reader.
-const MAGIC: [u8; 9] = *b"prindex\x03?";
+const MAGIC: [u8; 9] = *b"prindex\x04?";
 /// Length and check sum before every record. A length of 0 ends the index.
 const HEAD: usize = 12;
 

@@ -15,7 +15,7 @@ use super::groups::{Call, Groups, MIN_BUSY_MS, MIN_OUTPUT, timed};
 use super::lines::Block;
 use super::names::Id;
 use super::{Progress, StoreScan, StoreSpec, walk};
-use crate::vocabulary::{StatedPool, Timed};
+use crate::vocabulary::{Bill, StatedPool, Timed};
 use entry::{COLUMNS, Cell, Entry, Part, text};
 
 /// Columns without which a file is no export.
@@ -248,7 +248,7 @@ impl<'a> Export<'a> {
             provider,
             model,
             effort,
-            kinds: row.kinds(),
+            charge: row.charge(),
             ..Call::default()
         }
     }
@@ -259,14 +259,14 @@ impl<'a> Export<'a> {
         sums.calls += 1;
         sums.retries += row.retries;
         self.scan.events.retries += row.retries;
-        let is_billed = sums.bill(row.spend());
+        sums.bill(row.spend(), row.is_response());
         if let Some(class) = row.failure {
             sums.infra += u64::from(row.is_infra);
             *sums.failures.entry(class).or_default() += 1;
             self.scan.events.api_errors += 1;
-        } else if row.has_tokens() {
+        } else if row.is_response() {
             sums.responses += 1;
-            self.scan.notes.not_billed += u64::from(!is_billed);
+            self.scan.notes.not_billed += u64::from(call.charge.bill == Bill::Nothing);
         }
         sums.input_tokens += row.input;
         sums.cache_read_tokens += row.cache_read;

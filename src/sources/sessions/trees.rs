@@ -14,6 +14,9 @@ use super::walk::{Faults, Found};
 use super::{Progress, StoreNotes, StoreScan, StoreSpec, fault, fold_claude, fold_codex, scan, walk};
 use crate::vocabulary::StoreEvents;
 
+/// The folders of a Codex store.
+const BELOW: [&str; 2] = ["sessions", "archived_sessions"];
+
 /// Reads a Claude Code tree.
 pub(super) fn claude_code(
     spec: &StoreSpec,
@@ -35,19 +38,17 @@ pub(super) fn claude_code(
         "started",
         "result",
     ];
-    let (found, mut faults) = claude_files(spec);
-    if found.len() == 0 && faults.is_empty() {
-        let tops = spec.tops().into_iter().filter(|(top, _)| top.exists() && !top.join("projects").is_dir());
-        let name = |shown: &str| if spec.roots.is_empty() { String::new() } else { shown.to_owned() };
-        faults.extend(tops.map(|(_, shown)| (name(shown), "holds neither projects/ nor a transcript".to_owned())));
-    }
+    let (found, faults) = claude_files(spec);
+    let is_empty = found.len() == 0 && faults.is_empty();
     let (mut events, mut notes) = (StoreEvents::default(), StoreNotes::default());
     let mut groups = Groups::new(spec, joined);
     let mut fold = fold_claude::Fold::new(spec, &mut groups, &mut events, &mut notes);
     let take = &mut |file: &Taken<'_, ClaudeFile>| fold.take(file.number, &file.state.records);
     let scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
     fold.finish();
-    StoreScan { rows: groups.rows(), events, notes, ..scan }
+    let lacking = spec.tops().into_iter().filter(|(top, _)| is_empty && top.is_dir() && !top.join("projects").is_dir());
+    let gaps = lacking.map(|(_, shown)| format!("{shown} holds neither projects/ nor a transcript")).collect();
+    StoreScan { rows: groups.rows(), events, notes, gaps, ..scan }
 }
 
 /// Reads Codex rollouts.
@@ -60,6 +61,7 @@ pub(super) fn codex(
     const KNOWN: [&str; 7] =
         ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot", "turn.failed"];
     let (found, faults) = codex_files(spec);
+    let is_empty = found.len() == 0 && faults.is_empty();
     let mut fold = fold_codex::Fold::default();
     let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
     let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
@@ -67,6 +69,9 @@ pub(super) fn codex(
     let StoreScan { events, notes, windows, limits, .. } = &mut scan;
     fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows, limits });
     scan.rows = groups.rows();
+    if is_empty && spec.path.is_dir() && !BELOW.iter().any(|below| spec.path.join(below).is_dir()) {
+        scan.gaps.insert(format!("{} holds neither sessions/ nor archived_sessions/", spec.display));
+    }
     scan
 }
 
@@ -84,16 +89,10 @@ fn claude_files(spec: &StoreSpec) -> (Found, Faults) {
 
 /// The rollouts of a Codex store: those below its two folders, else those of a folder that is one of the two.
 fn codex_files(spec: &StoreSpec) -> (Found, Faults) {
-    const BELOW: [&str; 2] = ["sessions", "archived_sessions"];
     if BELOW.iter().any(|below| spec.path.join(below).symlink_metadata().is_ok()) || !spec.path.exists() {
         return walk::files(&spec.path, &BELOW, is_transcript);
     }
-    let (found, mut faults) =
-        walk::files(&spec.path, &[""], |name| name.starts_with("rollout-") && is_transcript(name));
-    if found.len() == 0 && faults.is_empty() {
-        faults.push((String::new(), "holds neither sessions/ nor archived_sessions/".to_owned()));
-    }
-    (found, faults)
+    walk::files(&spec.path, &[""], |name| name.starts_with("rollout-") && is_transcript(name))
 }
 
 /// Whether a file name is that of a transcript.

@@ -2,6 +2,7 @@
 
 use crate::sources::sessions::file::each_field;
 use crate::sources::sessions::skim::{Fields, Items, Odd, blank, says, text, whole};
+use crate::vocabulary::ServiceTier;
 
 /// The fields of a record that mean something.
 #[derive(Debug, Default)]
@@ -70,6 +71,8 @@ pub(super) struct Usage {
     pub(super) output: u32,
     /// Whether in fast mode.
     pub(super) is_fast: bool,
+    /// Under which contract.
+    pub(super) tier: ServiceTier,
 }
 
 impl<'a> Record<'a> {
@@ -139,6 +142,7 @@ impl Usage {
             b"cache_creation_input_tokens" => usage.cache_write = count(value),
             b"output_tokens" => usage.output = count(value),
             b"speed" => usage.is_fast = says(value, "fast"),
+            b"service_tier" => usage.tier = tier(value),
             b"cache_creation" => split = value,
             b"iterations" => iterations = value,
             _ => {}
@@ -148,6 +152,16 @@ impl Usage {
             usage.write_1h = of_iterations(iterations, usage.cache_write);
         }
         Ok(usage)
+    }
+}
+
+/// A service tier. One that is not stated, and the one everybody has by default, are standard.
+fn tier(value: &[u8]) -> ServiceTier {
+    match text(value).as_deref().unwrap_or_default() {
+        "" | "standard" | "default" => ServiceTier::Standard,
+        "batch" => ServiceTier::Batch,
+        "priority" => ServiceTier::Priority,
+        _ => ServiceTier::Other,
     }
 }
 

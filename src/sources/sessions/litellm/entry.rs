@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::sources::sessions::claude_code::NO_TIME;
 use crate::sources::sessions::names::Id;
-use crate::vocabulary::used;
+use crate::vocabulary::{Bill, Charge};
 
 /// Calls that generate.
 const GENERATION: [&str; 7] = [
@@ -105,6 +105,8 @@ pub(super) struct Entry {
     pub(super) first_ms: Option<i64>,
     /// Session; may be empty.
     pub(super) session: String,
+    /// Whether its bill is stated, if only as 0.
+    has_spend: bool,
 }
 
 impl Entry {
@@ -141,6 +143,7 @@ impl Entry {
             failure: (!is_ok).then(|| known.unwrap_or_else(|| failure(class))),
             first_ms: first_ms.map(|(first, start)| first - start).filter(|first| *first > 0),
             session: session.as_deref().unwrap_or_default().to_owned(),
+            has_spend: spend.is_some(),
         };
         Some((entry, identity))
     }
@@ -155,22 +158,15 @@ impl Entry {
         self.start.map(|start| self.end - start)
     }
 
-    /// Whether any token was used.
-    pub(super) fn has_tokens(&self) -> bool {
-        self.kinds() > 0
+    /// Whether it is an answer with tokens.
+    pub(super) fn is_response(&self) -> bool {
+        self.is_ok && self.charge().kinds > 0
     }
 
-    /// Kinds of tokens.
-    pub(super) fn kinds(&self) -> u8 {
-        [
-            (self.input, used::INPUT),
-            (self.cache_read, used::CACHE_READ),
-            (self.cache_write, used::WRITE_UNKNOWN),
-            (self.output, used::OUTPUT),
-        ]
-        .iter()
-        .filter(|(tokens, _)| *tokens > 0)
-        .fold(0, |kinds, (_, kind)| kinds | kind)
+    /// What its price depends on. A call that failed has none but its bill.
+    pub(super) fn charge(&self) -> Charge {
+        let bill = Bill::of((self.has_spend || !self.is_ok).then(|| self.spend()));
+        Charge { bill, ..Charge::of([self.input, self.cache_read, 0, 0, self.cache_write, self.output]) }
     }
 }
 

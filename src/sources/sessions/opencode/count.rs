@@ -11,7 +11,7 @@ use crate::sources::sessions::codex::inside;
 use crate::sources::sessions::fold_claude::translate;
 use crate::sources::sessions::groups::{Call, Groups, MIN_OUTPUT, timed};
 use crate::sources::sessions::names::Id;
-use crate::vocabulary::{Bill, CallSums, StatedPool, StoreEvents, Usd, used};
+use crate::vocabulary::{Bill, CallSums, Charge, StatedPool, StoreEvents};
 
 /// Counts every message once, by id; of copies under other ids the one that the router knows counts, else the first.
 pub(super) fn fold(mut found: Found, spec: &StoreSpec, joined: &BTreeSet<String>, scan: &mut StoreScan) {
@@ -95,8 +95,7 @@ impl Count<'_, '_> {
             folder: self.map[of_session(message.folder, |session| session.folder) as usize],
             agent: self.map[of_session(message.agent, |session| session.agent) as usize],
             is_fast: false,
-            kinds: message.kinds(),
-            bill: message.bill(),
+            charge: message.charge(),
         }
     }
 
@@ -116,7 +115,7 @@ impl Count<'_, '_> {
             StatedPool::Nothing => call.stated,
             stated => self.groups.stated(stated.clone()),
         };
-        Call { at: attempt.at, stated, provider, model, effort, kinds: 0, bill: Bill::default(), ..*call }
+        Call { at: attempt.at, stated, provider, model, effort, charge: Charge::default(), ..*call }
     }
 
     /// Counts how an attempt ended; that it was made is counted elsewhere.
@@ -169,11 +168,8 @@ impl Count<'_, '_> {
         sums.cache_write_unknown_tokens += message.cache_write;
         sums.output_tokens += message.output;
         sums.reasoning_tokens += message.reasoning;
-        match call.bill {
-            Bill::Billed => drop(sums.bill(message.cost.unwrap_or_default())),
-            Bill::Zero => self.scan.notes.not_billed += 1,
-            Bill::Unstated => {}
-        }
+        sums.bill(message.cost.unwrap_or_default(), true);
+        self.scan.notes.not_billed += u64::from(call.charge.bill == Bill::Nothing);
         if attempts.is_empty() {
             sums.retries += message.retries;
             self.scan.events.retries += message.retries;
@@ -292,26 +288,10 @@ impl Message {
         (self.completed != NO_TIME).then(|| self.completed - self.created - inside(&own, self.created, self.completed))
     }
 
-    /// What the message says it cost.
-    fn bill(&self) -> Bill {
-        match self.cost {
-            _ if !self.has_tokens() => Bill::Unstated,
-            Some(cost) if Usd::billed(cost).is_some() => Bill::Billed,
-            Some(0.0) => Bill::Zero,
-            _ => Bill::Unstated,
-        }
-    }
-
-    /// Kinds of tokens.
-    fn kinds(&self) -> u8 {
-        [
-            (self.input, used::INPUT),
-            (self.cache_read, used::CACHE_READ),
-            (self.cache_write, used::WRITE_UNKNOWN),
-            (self.output, used::OUTPUT),
-        ]
-        .iter()
-        .filter(|(tokens, _)| *tokens > 0)
-        .fold(0, |kinds, (_, kind)| kinds | kind)
+    /// What its price depends on.
+    fn charge(&self) -> Charge {
+        let tokens = [self.input, self.cache_read, 0, 0, self.cache_write, self.output];
+        let bill = if self.has_tokens() { Bill::of(self.cost) } else { Bill::Unstated };
+        Charge { bill, ..Charge::of(tokens) }
     }
 }
