@@ -134,7 +134,7 @@ pub fn human(view: &View, ways: &[(&str, u64)], remarks: &[String], width: usize
         text = view.lines.iter().map(|line| paragraph(&names(line), &figure_cells(line), width)).collect();
     }
     if view.lines.is_empty() {
-        text = "no calls\n".to_owned();
+        "no calls\n".clone_into(&mut text);
     }
     let ways: Vec<String> = ways.iter().map(|(way, count)| format!("{way} {count}")).collect();
     let found = (!ways.is_empty()).then(|| format!("pools found by: {}", ways.join(" · ")));
@@ -184,9 +184,9 @@ fn pieces(name: &str) -> Vec<&str> {
 
 /// One line of a view as a paragraph: what it is about, then every figure with its name.
 fn paragraph(names: &[String], figures: &[String], width: usize) -> String {
-    let named: Vec<String> = FIGURES.iter().zip(figures).map(|(name, figure)| format!("{name} {figure}")).collect();
+    let each: Vec<String> = FIGURES.iter().zip(figures).map(|(name, figure)| format!("{name} {figure}")).collect();
     let about = wrap::line(&names.join("  "), width);
-    let figures = wrap::line(&format!("  {}", named.join("  ")), width);
+    let figures = wrap::line(&format!("  {}", each.join("  ")), width);
     about.into_iter().chain(figures).map(|line| line + "\n").collect()
 }
 

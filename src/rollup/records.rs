@@ -75,7 +75,7 @@ impl Iterator for Records<'_> {
 
 /// Whether a quote has been opened and not closed.
 fn is_open(text: &[u8]) -> bool {
-    text.iter().filter(|byte| **byte == b'"').count() % 2 == 1
+    text.iter().fold(false, |is_open, byte| is_open != (*byte == b'"'))
 }
 
 /// The cells of one record.

@@ -112,6 +112,8 @@ pub struct CallSums {
     pub calls: u64,
     /// Calls lost to limits, overload, authentication or the network.
     pub infra: u64,
+    /// Calls that ended without an answer and without blame: cut short, or the losing leg of a race.
+    pub blameless: u64,
     /// Calls with tokens.
     pub responses: u64,
     /// Responses without a final count: their output is a lower bound.
@@ -159,6 +161,7 @@ impl CallSums {
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.infra += other.infra;
+        self.blameless += other.blameless;
         self.responses += other.responses;
         self.output_incomplete += other.output_incomplete;
         self.sidechain_responses += other.sidechain_responses;

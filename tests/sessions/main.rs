@@ -4,6 +4,7 @@
 #![expect(clippy::cast_precision_loss, reason = "token counts of a test fit an f64 exactly")]
 
 mod answers;
+mod attempts;
 mod bounds;
 mod cases;
 mod changes;

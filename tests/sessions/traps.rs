@@ -8,7 +8,7 @@ use pool_review::vocabulary::{CallSums, StatedPool, StoreKind};
 use rusqlite::Connection;
 
 /// The tables a review reads, as newest opencode makes them.
-const TABLES: &str = "
+pub(crate) const TABLES: &str = "
     CREATE TABLE session_v2(id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, model TEXT);
     CREATE TABLE session_message(id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, data TEXT);
     CREATE TABLE route_attempt(id INTEGER PRIMARY KEY AUTOINCREMENT, time_started INTEGER, time_ended INTEGER,
@@ -22,10 +22,10 @@ const TABLES: &str = "
     INSERT INTO session_v2 VALUES('s', NULL, '/w', '{\"id\":\"workhorse\",\"providerID\":\"opencode-route\"}');";
 
 /// An instant of the tests, epoch milliseconds.
-const AT: i64 = 1_792_450_000_000;
+pub(crate) const AT: i64 = 1_792_450_000_000;
 
 /// A store with the tables and some statements more.
-fn store(name: &str, tables: &str, statements: &[String]) -> StoreScan {
+pub(crate) fn store(name: &str, tables: &str, statements: &[String]) -> StoreScan {
     let folder = fresh(name);
     let database = Connection::open(folder.join("opencode.db")).unwrap();
     database.execute_batch(tables).unwrap();
@@ -39,7 +39,7 @@ fn store(name: &str, tables: &str, statements: &[String]) -> StoreScan {
 }
 
 /// A message of `a/m` with so much output, in 10 s.
-fn message(id: &str, output: u64, more: &str) -> String {
+pub(crate) fn message(id: &str, output: u64, more: &str) -> String {
     let data = format!(
         r#"{{"model":{{"id":"m","providerID":"a"}},"tokens":{{"input":10,"output":{output},"reasoning":0,"cache":{{"read":0,"write":0}}}},"time":{{"created":{AT},"streamed":{}}}{more}}}"#,
         AT + 10_000
@@ -50,15 +50,15 @@ fn message(id: &str, output: u64, more: &str) -> String {
 }
 
 /// An attempt: columns and values beside its times.
-fn attempt(columns: &str, values: &str) -> String {
+pub(crate) fn attempt(columns: &str, values: &str) -> String {
     format!("INSERT INTO route_attempt(time_started, time_ended, {columns}) VALUES({AT}, {}, {values})", AT + 5000)
 }
 
 /// The columns that most attempts fill.
-const WHO: &str = "assistant_message_id, route_id, provider_id, model_id, outcome";
+pub(crate) const WHO: &str = "assistant_message_id, route_id, provider_id, model_id, outcome";
 
 /// Everything of one member added up.
-fn of(scan: &StoreScan, provider: &str, model: &str) -> CallSums {
+pub(crate) fn of(scan: &StoreScan, provider: &str, model: &str) -> CallSums {
     let mut sums = CallSums::default();
     for row in scan.rows.iter().filter(|row| (row.key.provider.as_str(), row.key.model.as_str()) == (provider, model)) {
         sums.add(&row.sums);
@@ -80,11 +80,21 @@ fn trap_19_interrupted_and_hedged_out_attempts_are_no_failures_and_a_lost_call_i
         ],
     );
     let (answered, limited) = (of(&scan, "a", "m"), of(&scan, "b", "other"));
-    assert_eq!((answered.calls, answered.infra, answered.failures.len()), (1, 0, 0), "one call, nobody failed");
+    assert_eq!(
+        (answered.calls, answered.infra, answered.failures.len()),
+        (2, 0, 0),
+        "an answer and a cut: nobody failed"
+    );
     assert_eq!((limited.calls, limited.infra), (1, 1), "the limit was that of b/other");
     assert_eq!(limited.failures, BTreeMap::from([("rate_limited", 1)]));
-    assert_eq!(of(&scan, "c", "loser").calls, 0, "the losing leg of a race is no call of its own");
-    assert_eq!((answered.retries, scan.events.api_errors), (1, 1), "two attempts that count: one retry, one error");
+    let loser = of(&scan, "c", "loser");
+    assert_eq!((loser.calls, loser.failures.len()), (1, 0), "the losing leg of a race is an attempt without blame");
+    assert_eq!((answered.blameless, loser.blameless), (1, 1));
+    assert_eq!(
+        (answered.retries, scan.events.api_errors),
+        (2, 1),
+        "three attempts at one message: two retries, one error"
+    );
 }
 
 #[test]

@@ -96,7 +96,7 @@ pub(super) fn routed(stores: &Stores) -> Vec<RoutedCalls> {
             effort: row.key.effort.as_ref().map(|effort| Effort::new(effort.to_lowercase())),
             span,
             calls: row.sums.calls,
-            answered: row.sums.calls.saturating_sub(failed),
+            answered: row.sums.calls.saturating_sub(failed.saturating_add(row.sums.blameless)),
         })
     };
     stores.calls().filter_map(of_row).collect()

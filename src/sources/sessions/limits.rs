@@ -70,8 +70,9 @@ pub(super) fn remember(windows: &mut Vec<LimitWindow>, object: &[u8], seen: Seen
     let is_spent = found.iter().any(|window| window.used_percent.is_some_and(|used| used >= FULL_PERCENT));
     if limits["rate_limit_reached_type"].is_string() && !is_spent {
         let used = |window: &&mut LimitWindow| window.used_percent.unwrap_or(0.0);
-        let fullest = found.iter_mut().max_by(|a, b| used(a).total_cmp(&used(b)));
-        fullest.into_iter().for_each(|window| window.is_rejected = true);
+        if let Some(fullest) = found.iter_mut().max_by(|a, b| used(a).total_cmp(&used(b))) {
+            fullest.is_rejected = true;
+        }
     }
     for window in found {
         windows.retain(|known| (&known.limit_id, &known.window) != (&window.limit_id, &window.window));

@@ -244,7 +244,7 @@ impl<'a> Export<'a> {
             self.scan.events.api_errors += 1;
         } else if row.is_response() {
             sums.responses += 1;
-            self.scan.notes.not_billed += u64::from(call.charge.bill == Bill::Nothing);
+            self.scan.notes.not_billed += u64::from(call.charge.bill == Bill::Zero);
         }
         sums.input_tokens += row.input;
         sums.cache_read_tokens += row.cache_read;

@@ -130,6 +130,8 @@ pub struct StoreNotes {
     pub not_generation: u64,
     /// Responses with tokens and no bill.
     pub not_billed: u64,
+    /// Messages with neither tokens nor an error.
+    pub silent: u64,
 }
 
 /// One store, read.
@@ -153,6 +155,8 @@ pub struct StoreScan {
     pub faults: Vec<String>,
     /// How many there are.
     pub fault_count: u64,
+    /// What is not known because its record is of another make, one sentence each.
+    pub asides: Vec<String>,
     /// Rate-limit windows as last seen, per file.
     pub windows: BTreeMap<String, Vec<LimitWindow>>,
     /// The same as readings of the seat's limits.
@@ -388,10 +392,15 @@ impl StoreScan {
             (notes.cache_hits, "answers from a cache: left out".to_owned()),
             (notes.not_generation, "calls that generate nothing: left out".to_owned()),
             (notes.not_billed, "responses with tokens and no bill: cost unknown".to_owned()),
+            (
+                notes.silent,
+                "messages without tokens and without an error, as those still under way: not counted".to_owned(),
+            ),
         ];
         remarks.extend(
             facts.into_iter().filter(|(count, _)| *count > 0).map(|(count, fact)| format!("{name}: {count} {fact}")),
         );
+        remarks.extend(self.asides.iter().map(|aside| format!("{name}: {aside}")));
         remarks
     }
 }

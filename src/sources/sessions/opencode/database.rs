@@ -8,21 +8,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, OpenFlags, Row, RowIndex};
 use serde_json::Value;
 
 use super::limits::Asked;
-use super::message::{Message, instant, tokens};
-use super::routes::{Attempt, AttemptFailure};
+use super::message::{MOST_MS, Message, member, tokens, tool_interval};
+use super::routes::{Attempt, End};
 use super::{Found, Session, StoreScan};
+use crate::sources::sessions::claude_code::NO_TIME;
 use crate::sources::sessions::names::Id;
-use crate::vocabulary::Place;
+use crate::vocabulary::{Place, StatedPool};
 
 /// How long a locked database is waited for.
 const WAIT: Duration = Duration::from_millis(1500);
 
 /// Longest answer that is believed, in milliseconds: thirty days.
-const MOST_MS: i64 = 2_592_000_000;
+const LONGEST_MS: f64 = 2_592_000_000.0;
 
 /// Reads one database, called `shown` in places. The error is a fragment without the path.
 pub(super) fn read(path: &Path, shown: &str, found: &mut Found, scan: &mut StoreScan) -> Result<(), String> {
@@ -30,9 +31,9 @@ pub(super) fn read(path: &Path, shown: &str, found: &mut Found, scan: &mut Store
     let mut reading = || {
         // All tables as they stood at one instant, whoever writes meanwhile.
         database.execute_batch("BEGIN")?;
-        sessions(&database, "session", found)?;
-        sessions(&database, "session_v2", found)?;
-        attempts(&database, shown, found)?;
+        sessions(&database, "session", shown, found, scan)?;
+        sessions(&database, "session_v2", shown, found, scan)?;
+        attempts(&database, shown, found, scan)?;
         messages_v2(&database, shown, found, scan)?;
         messages_v1(&database, shown, found, scan)?;
         router_words(&database, scan)
@@ -49,7 +50,7 @@ fn reading_result(result: rusqlite::Result<()>) -> Result<(), String> {
         Some(rusqlite::ErrorCode::NotADatabase) => "is no SQLite database".to_owned(),
         Some(rusqlite::ErrorCode::DatabaseCorrupt) => "is damaged".to_owned(),
         Some(rusqlite::ErrorCode::CannotOpen) => "cannot be opened".to_owned(),
-        code => format!("cannot be read: {code:?}"),
+        _ => format!("cannot be read: {error}"),
     })
 }
 
@@ -103,33 +104,57 @@ fn columns(database: &Connection, table: &str) -> rusqlite::Result<HashSet<Strin
     statement.query_map([table], |row| row.get(0))?.collect()
 }
 
-/// A query of the columns that exist, in the order of those of `order` that do; missing ones are NULL. `None` when a needed
-/// one is missing.
-fn query(
-    database: &Connection,
-    table: &str,
-    needed: &[&str],
-    optional: &[&str],
-    order: &[&str],
-) -> rusqlite::Result<Option<String>> {
-    let known = columns(database, table)?;
-    if !needed.iter().all(|column| known.contains(*column)) {
-        return Ok(None);
+/// What is asked of a table.
+struct Asks {
+    /// Its name.
+    table: &'static str,
+    /// Columns without which a row says nothing.
+    needed: &'static [&'static str],
+    /// Columns that may be missing, with what is then not known.
+    optional: &'static [(&'static str, &'static str)],
+    /// The order of rows.
+    order: &'static [&'static str],
+}
+
+impl Asks {
+    /// A query of the columns that exist, `more` of it before the order; missing ones are NULL. `None` when there is no such
+    /// table, or a needed column is missing: then that is said.
+    fn query(
+        &self,
+        database: &Connection,
+        more: &str,
+        shown: &str,
+        scan: &mut StoreScan,
+    ) -> rusqlite::Result<Option<String>> {
+        let known = columns(database, self.table)?;
+        if known.is_empty() {
+            return Ok(None);
+        }
+        let table = format!("{shown}: table {}", self.table);
+        let missing: Vec<&str> = self.needed.iter().copied().filter(|column| !known.contains(*column)).collect();
+        if !missing.is_empty() {
+            scan.fault(&table, &format!("has no column {}: it is not read", missing.join(" and no ")));
+            return Ok(None);
+        }
+        let mut wanted: Vec<String> = self.needed.iter().map(|column| format!("\"{column}\"")).collect();
+        for (column, loss) in self.optional {
+            if known.contains(*column) {
+                wanted.push(format!("\"{column}\""));
+            } else {
+                wanted.push(format!("NULL AS \"{column}\""));
+                if !loss.is_empty() {
+                    scan.asides.push(format!("{table} has no column {column}: {loss}"));
+                }
+            }
+        }
+        let order = self.order.iter().filter(|column| known.contains(**column)).map(|column| format!("\"{column}\""));
+        let order: Vec<String> = order.chain(["1".to_owned()]).collect();
+        Ok(Some(format!("SELECT {} FROM \"{}\" {more} ORDER BY {}", wanted.join(", "), self.table, order.join(", "))))
     }
-    let wanted: Vec<String> = needed
-        .iter()
-        .map(|column| format!("\"{column}\""))
-        .chain(
-            optional.iter().map(|column| if known.contains(*column) { format!("\"{column}\"") } else { "NULL".into() }),
-        )
-        .collect();
-    let order: Vec<String> =
-        order.iter().filter(|column| known.contains(**column)).map(|column| format!("\"{column}\"")).collect();
-    Ok(Some(format!("SELECT {} FROM \"{table}\" ORDER BY {}", wanted.join(", "), order.join(", "))))
 }
 
 /// The text of a column.
-fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+fn text(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<String>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         ValueRef::Integer(number) => Some(number.to_string()),
@@ -139,7 +164,7 @@ fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
 
 /// The number of a column.
 #[expect(clippy::cast_precision_loss, reason = "milliseconds and token counts fit an f64 exactly")]
-fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<f64>> {
+fn number(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<f64>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Integer(number) => Some(number as f64),
         ValueRef::Real(number) if number.is_finite() => Some(number),
@@ -153,22 +178,27 @@ fn rounded(number: f64) -> i64 {
     number.round() as i64
 }
 
-/// Sessions: their pool, their parent and their folder.
-fn sessions(database: &Connection, table: &str, found: &mut Found) -> rusqlite::Result<()> {
-    let Some(sql) = query(database, table, &["id"], &["model", "parent_id", "directory"], &["id"])? else {
-        return Ok(());
-    };
+/// Sessions: what they are on, their parent, their folder and their agent.
+fn sessions(
+    database: &Connection,
+    table: &'static str,
+    shown: &str,
+    found: &mut Found,
+    scan: &mut StoreScan,
+) -> rusqlite::Result<()> {
+    let optional = &[("model", ""), ("parent_id", ""), ("directory", ""), ("agent", "")];
+    let asks = Asks { table, needed: &["id"], optional, order: &["id"] };
+    let Some(sql) = asks.query(database, "", shown, scan)? else { return Ok(()) };
     let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let Some(id) = text(row, 0)? else { continue };
-        let model = json(row, 1)?.unwrap_or_default();
-        let is_route = model["providerID"] == "opencode-route";
-        let pool = model["id"].as_str().filter(|_| is_route).map(str::to_owned);
+        let Some(id) = text(row, "id")? else { continue };
+        let model = json(row, "model")?.unwrap_or_default();
         let session = Session {
-            pool,
-            is_side: text(row, 2)?.is_some_and(|parent| !parent.is_empty()),
-            folder: found.names.optional(text(row, 3)?.as_deref()),
+            is_side: text(row, "parent_id")?.is_some_and(|parent| !parent.is_empty()),
+            folder: found.names.optional(text(row, "directory")?.as_deref()),
+            agent: found.names.optional(text(row, "agent")?.as_deref()),
+            ..Session::on(&model, &mut found.names)
         };
         let id = found.names.number(&id);
         found.sessions.insert(id, session);
@@ -176,37 +206,52 @@ fn sessions(database: &Connection, table: &str, found: &mut Found) -> rusqlite::
     Ok(())
 }
 
+/// What is lost without the session of a message.
+const NO_SESSION: &str = "the pool, folder and agent of its sessions are not known";
+
 /// Messages of the second generation, and compactions: billed work of the model that was active.
 fn messages_v2(database: &Connection, shown: &str, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
-    let needed = ["id", "session_id", "type", "data"];
-    let order = ["session_id", "seq", "id"];
-    let Some(sql) = query(database, "session_message", &needed, &[], &order)? else { return Ok(()) };
+    let asks = Asks {
+        table: "session_message",
+        needed: &["id", "type", "data"],
+        optional: &[("session_id", NO_SESSION), ("seq", ""), ("time_created", "")],
+        order: &["session_id", "seq", "time_created", "id"],
+    };
+    let Some(sql) = asks.query(database, "", shown, scan)? else { return Ok(()) };
     let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let mut active: Option<(u32, [u32; 3])> = None;
     while let Some(row) = rows.next()? {
         scan.input.lines += 1;
-        let (Some(id), Some(session), Some(kind)) = (text(row, 0)?, text(row, 1)?, text(row, 2)?) else {
+        let (Some(id), Some(kind)) = (text(row, "id")?, text(row, "type")?) else {
             damaged(shown, scan);
             continue;
         };
         *scan.kinds.entry(format!("session_message:{kind}")).or_default() += 1;
-        if !matches!(kind.as_str(), "assistant" | "compaction") {
+        if !matches!(kind.as_str(), "assistant" | "compaction" | "model-switched") {
             continue;
         }
-        let Some(data) = json(row, 3)? else {
+        let Some(data) = json(row, "data")? else {
             damaged(shown, scan);
             continue;
         };
+        let session = text(row, "session_id")?.unwrap_or_default();
+        let number = found.names.number(&session);
+        let member_now = || found.sessions.get(&number).map_or([0; 3], |session| session.member);
+        let before =
+            active.filter(|(of, _)| *of == number && number != 0).map_or_else(member_now, |(_, member)| member);
+        if kind == "model-switched" {
+            active = Some((number, member(&data["model"], &mut found.names)));
+            continue;
+        }
         let mut message = Message::of_v2(&id, &session, &data, &mut found.names);
         if kind == "compaction" {
             message.is_compaction = true;
-            if let Some((_, [provider, model, effort])) = active.filter(|(of, _)| *of == message.session) {
-                (message.provider, message.model, message.effort) = (provider, model, effort);
+            if message.model == 0 {
+                message.set_member(before);
             }
-        } else {
-            active = Some((message.session, [message.provider, message.model, message.effort]));
         }
+        active = Some((number, [message.provider, message.model, message.effort]));
         found.add(message);
     }
     Ok(())
@@ -214,44 +259,46 @@ fn messages_v2(database: &Connection, shown: &str, found: &mut Found, scan: &mut
 
 /// Messages of the first generation, and the tool intervals of their parts.
 fn messages_v1(database: &Connection, shown: &str, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
-    let Some(sql) = query(database, "message", &["id", "session_id", "data"], &[], &["id"])? else { return Ok(()) };
-    let mut statement = database.prepare(&sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        scan.input.lines += 1;
-        match (text(row, 0)?, text(row, 1)?, json(row, 2)?) {
-            (Some(id), Some(session), Some(data)) => {
-                if let Some(message) = Message::of_v1(&id, &session, &data, &mut found.names) {
-                    found.add(message);
-                }
+    let asks =
+        Asks { table: "message", needed: &["id", "data"], optional: &[("session_id", NO_SESSION)], order: &["id"] };
+    if let Some(sql) = asks.query(database, "", shown, scan)? {
+        let mut statement = database.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            scan.input.lines += 1;
+            let session = text(row, "session_id")?.unwrap_or_default();
+            let (Some(id), Some(data)) = (text(row, "id")?, json(row, "data")?) else {
+                damaged(shown, scan);
+                continue;
+            };
+            if let Some(message) = Message::of_v1(&id, &session, &data, &mut found.names) {
+                found.add(message);
             }
-            _ => damaged(shown, scan),
         }
     }
-    parts(database, found)
+    parts(database, shown, found, scan)
 }
 
 /// Tool intervals by message.
-fn parts(database: &Connection, found: &mut Found) -> rusqlite::Result<()> {
-    let order = ["message_id", "id"];
-    let Some(sql) = query(database, "part", &["message_id", "data"], &[], &order)? else { return Ok(()) };
+fn parts(database: &Connection, shown: &str, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
+    let asks =
+        Asks { table: "part", needed: &["message_id", "data"], optional: &[("id", "")], order: &["message_id", "id"] };
     // A letter spelled by its number may hide the word.
-    let maybe = r#"WHERE instr("data", '"tool"') > 0 OR instr("data", '\u00') > 0 ORDER"#;
-    let mut statement = database.prepare(&sql.replacen("ORDER", maybe, 1))?;
+    let maybe = r#"WHERE instr("data", '"tool"') > 0 OR instr("data", '\u00') > 0"#;
+    let Some(sql) = asks.query(database, maybe, shown, scan)? else { return Ok(()) };
+    let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (Some(message), Some(data)) = (text(row, 0)?, json(row, 1)?) else { continue };
-        let time = &data["state"]["time"];
-        if let (true, Some(start), Some(end)) = (data["type"] == "tool", instant(&time["start"]), instant(&time["end"]))
-        {
-            found.tools.entry(Id::of(b'o', message.as_bytes())).or_default().push((start, end));
+        let (Some(message), Some(data)) = (text(row, "message_id")?, json(row, "data")?) else { continue };
+        if let Some(interval) = tool_interval(&data) {
+            found.tools.entry(Id::of(b'o', message.as_bytes())).or_default().push(interval);
         }
     }
     Ok(())
 }
 
 /// The JSON object of a column, if it is one. Broken UTF-8 in a text is replaced.
-fn json(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Value>> {
+fn json(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<Value>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => super::object(bytes).ok(),
         _ => None,
@@ -265,30 +312,45 @@ fn damaged(shown: &str, scan: &mut StoreScan) {
     scan.add_damaged(|| Place::new(shown, row));
 }
 
+/// What is asked of the router's log.
+const ATTEMPTS: Asks = Asks {
+    table: "route_attempt",
+    needed: &["outcome"],
+    optional: &[
+        ("id", ""),
+        ("time_started", ""),
+        ("time_ended", "its calls are put to the time they began"),
+        ("session_id", ""),
+        ("assistant_message_id", "calls are joined to messages by session, member and time"),
+        ("route_id", "the pool of its calls is that of their session"),
+        ("provider_id", "the provider of calls without a message is not known"),
+        ("model_id", "the model of calls without a message is not known"),
+        ("variant", ""),
+        ("error_tag", "calls lost to limits cannot be told from others"),
+        ("first_token_ms", "no time to the first token"),
+        ("response_ms", "no speed of its calls"),
+        ("tokens_estimated", ""),
+        ("tokens_output", ""),
+        ("tokens_reasoning", ""),
+        ("quota", ""),
+    ],
+    order: &["id", "time_started"],
+};
+
 /// What the router logged of every attempt.
-fn attempts(database: &Connection, shown: &str, found: &mut Found) -> rusqlite::Result<()> {
-    let needed = ["id", "time_started", "time_ended", "route_id", "provider_id", "model_id", "outcome"];
-    let optional = [
-        "session_id",
-        "assistant_message_id",
-        "variant",
-        "error_tag",
-        "first_token_ms",
-        "response_ms",
-        "tokens_estimated",
-        "tokens_output",
-        "tokens_reasoning",
-        "quota",
-    ];
-    let Some(sql) = query(database, "route_attempt", &needed, &optional, &["id"])? else { return Ok(()) };
+fn attempts(database: &Connection, shown: &str, found: &mut Found, scan: &mut StoreScan) -> rusqlite::Result<()> {
+    let Some(sql) = ATTEMPTS.query(database, "", shown, scan)? else { return Ok(()) };
+    let is_unnamed = !columns(database, ATTEMPTS.table)?.contains("assistant_message_id");
     let mut statement = database.prepare(&sql)?;
     let mut rows = statement.query([])?;
-    let mut number = 0;
+    let mut count = 0;
     while let Some(row) = rows.next()? {
-        number += 1;
-        let attempt = attempt(row, found)?;
-        if let (Some(quota), Some(provider), Some(model)) = (json(row, 16)?, text(row, 4)?, text(row, 5)?) {
-            let asked = Asked { provider: &provider, model: &model, ended: attempt.at, shown, row: number };
+        count += 1;
+        let attempt = Attempt { is_unnamed, ..attempt(row, count, found)? };
+        if let (Some(quota), Some(provider), Some(model)) =
+            (json(row, "quota")?, text(row, "provider_id")?, text(row, "model_id")?)
+        {
+            let asked = Asked { provider: &provider, model: &model, ended: attempt.at, shown, row: count };
             found.limits.take(&quota, asked);
         }
         found.attempts.add(attempt);
@@ -296,32 +358,44 @@ fn attempts(database: &Connection, shown: &str, found: &mut Found) -> rusqlite::
     Ok(())
 }
 
-/// One attempt, columns as [`attempts`] asks for them.
-fn attempt(row: &Row<'_>, found: &mut Found) -> rusqlite::Result<Attempt> {
-    let outcome = text(row, 6)?.unwrap_or_default();
-    let is_success = outcome == "success";
-    let is_blameless = matches!(outcome.as_str(), "interrupted" | "hedged-out");
-    let is_estimated = number(row, 13)?.is_some_and(|flag| flag > 0.0);
-    let tag = text(row, 10)?.unwrap_or_default();
-    let tokens = |column| -> rusqlite::Result<u64> { Ok(number(row, column)?.map_or(0, tokens)) };
-    let ms = |column| -> rusqlite::Result<_> {
-        Ok(number(row, column)?.map(rounded).filter(|ms| (0..=MOST_MS).contains(ms)))
+/// One attempt, the `place`-th of its table.
+fn attempt(row: &Row<'_>, place: usize, found: &mut Found) -> rusqlite::Result<Attempt> {
+    let word = |column: &str| text(row, column);
+    let (outcome, tag) = (word("outcome")?.unwrap_or_default(), word("error_tag")?.unwrap_or_default());
+    let time = |column: &str| -> rusqlite::Result<_> {
+        Ok(number(row, column)?.filter(|ms| (0.0..=MOST_MS).contains(ms)).map(rounded))
     };
+    let ms =
+        |column: &str| -> rusqlite::Result<_> { Ok(number(row, column)?.filter(|ms| (0.0..=LONGEST_MS).contains(ms))) };
+    let count = |column: &str| -> rusqlite::Result<u64> { Ok(number(row, column)?.map_or(0, tokens)) };
+    let mut name = |column: &str| -> rusqlite::Result<u32> { Ok(found.names.optional(word(column)?.as_deref())) };
+    let (provider, model, session) = (name("provider_id")?, name("model_id")?, name("session_id")?);
+    let (started, ended, response_ms) = (time("time_started")?, time("time_ended")?, ms("response_ms")?);
+    let reckoned = started.map(|started| started + response_ms.map_or(0, rounded));
+    let message = word("assistant_message_id")?.filter(|message| !message.is_empty());
+    let own = word("id")?.unwrap_or_else(|| place.to_string());
+    let parts = [own.as_str(), message.as_deref().unwrap_or_default(), &outcome];
+    let numbers = [started.unwrap_or(NO_TIME), ended.unwrap_or(NO_TIME), provider.into(), model.into(), session.into()];
+    let numbers = numbers.map(i64::to_le_bytes);
+    let told: Vec<&[u8]> =
+        parts.iter().map(|part| part.as_bytes()).chain(numbers.iter().map(<[u8; 8]>::as_slice)).collect();
     Ok(Attempt {
-        message: text(row, 8)?.map(|message| Id::of(b'o', message.as_bytes())),
-        pool: text(row, 3)?.filter(|pool| !pool.is_empty()),
-        provider: found.names.optional(text(row, 4)?.as_deref()),
-        model: found.names.optional(text(row, 5)?.as_deref()),
-        effort: found.names.optional(text(row, 9)?.as_deref()),
-        session: found.names.optional(text(row, 7)?.as_deref()),
-        at: number(row, 2)?.map_or(0, rounded),
-        is_success,
-        is_timed: is_success && !is_estimated,
-        is_blameless,
-        failure: (!is_success && !is_blameless).then(|| AttemptFailure::of(&outcome, &tag)),
-        response_ms: ms(12)?,
-        first_token_ms: ms(11)?,
-        output: tokens(14)? + tokens(15)?,
+        id: Id::of_parts(&told),
+        message: message.map(|message| Id::of(b'o', message.as_bytes())),
+        is_unnamed: false,
+        stated: word("route_id")?
+            .map_or(StatedPool::Nothing, |pool| StatedPool::Attempt(Some(pool).filter(|pool| !pool.is_empty()))),
+        provider,
+        model,
+        effort: name("variant")?,
+        session,
+        started: started.or(ended).unwrap_or(NO_TIME),
+        at: ended.or(reckoned).unwrap_or(NO_TIME),
+        end: End::of(&outcome, &tag),
+        is_estimated: number(row, "tokens_estimated")?.is_some_and(|flag| flag > 0.0),
+        response_ms,
+        first_token_ms: ms("first_token_ms")?,
+        output: count("tokens_output")? + count("tokens_reasoning")?,
     })
 }
 

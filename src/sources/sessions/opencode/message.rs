@@ -2,22 +2,21 @@
 
 use serde_json::Value;
 
-use super::of_status;
+use super::ROUTE;
+use super::routes::AttemptFailure;
 use crate::sources::sessions::claude_code::{Failure, NO_TIME};
 use crate::sources::sessions::names::{Id, Names};
 
 /// The last millisecond of the year 9999.
-const MOST_MS: f64 = 253_402_300_799_999.0;
+pub(super) const MOST_MS: f64 = 253_402_300_799_999.0;
 
 /// Why a message is not an ordinary answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// A person cut it short.
     Cut,
-    /// The context was full.
-    Context,
     /// The call failed.
-    Failed(Failure),
+    Failed(AttemptFailure),
 }
 
 /// An assistant message, or a compaction.
@@ -88,19 +87,12 @@ impl Message {
     /// A message of the second generation.
     pub(super) fn of_v2(id: &str, session: &str, data: &Value, names: &mut Names) -> Self {
         let mut message = Self::common(id, session, data, names);
-        message.model = names.optional(data["model"]["id"].as_str());
-        message.provider = names.optional(data["model"]["providerID"].as_str());
-        message.effort = names.optional(data["model"]["variant"].as_str());
+        message.set_member(member(&data["model"], names));
         message.agent = names.optional(data["agent"].as_str());
         message.trouble = trouble(&data["error"]);
         message.retries = data["retry"]["attempt"].as_f64().map_or(0, tokens);
         for part in data["content"].as_array().into_iter().flatten() {
-            let time = if part["state"]["time"].is_object() { &part["state"]["time"] } else { &part["time"] };
-            if let (Some("tool"), Some(start), Some(end)) =
-                (part["type"].as_str(), instant(&time["start"]), instant(&time["end"]))
-            {
-                message.tools.push((start, end));
-            }
+            message.tools.extend(tool_interval(part));
         }
         message
     }
@@ -136,6 +128,11 @@ impl Message {
         }
     }
 
+    /// Puts the message to a provider, model and effort.
+    pub(super) fn set_member(&mut self, [provider, model, effort]: [u32; 3]) {
+        (self.provider, self.model, self.effort) = (provider, model, effort);
+    }
+
     /// Whether any token was used.
     pub(super) fn has_tokens(&self) -> bool {
         self.input + self.cache_read + self.cache_write + self.output > 0
@@ -162,6 +159,22 @@ impl Message {
     }
 }
 
+/// Provider, model and effort of a `model` object by name; zeros of a pool, which is none.
+pub(super) fn member(model: &Value, names: &mut Names) -> [u32; 3] {
+    if model["providerID"] == ROUTE {
+        return [0; 3];
+    }
+    let id = model["id"].as_str().or_else(|| model["modelID"].as_str());
+    [model["providerID"].as_str(), id, model["variant"].as_str()].map(|name| names.optional(name))
+}
+
+/// When the tool of a part ran, if it is one that ended.
+pub(super) fn tool_interval(part: &Value) -> Option<(i64, i64)> {
+    let time = if part["state"]["time"].is_object() { &part["state"]["time"] } else { &part["time"] };
+    let interval = instant(&time["start"]).zip(instant(&time["end"]));
+    interval.filter(|_| part["type"] == "tool")
+}
+
 /// Epoch milliseconds between 1970 and the year 9999; other numbers are no time.
 pub(super) fn instant(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "the range is that of dates")]
@@ -183,21 +196,32 @@ fn trouble(error: &Value) -> Option<Trouble> {
     let name = error["name"].as_str().or_else(|| error["type"].as_str())?;
     let status = error["data"]["statusCode"].as_i64().or_else(|| error["status"].as_i64());
     let is = |part: &str| name.to_lowercase().contains(part);
-    Some(if is("abort") || is("interrupt") {
-        Trouble::Cut
-    } else if is("contextoverflow") || is("context-overflow") || is("context_overflow") {
-        Trouble::Context
+    if is("abort") || is("interrupt") {
+        return Some(Trouble::Cut);
+    }
+    Some(Trouble::Failed(if is("contextoverflow") || is("context-overflow") || is("context_overflow") {
+        AttemptFailure::Own("context")
     } else if let Some(status) = status {
-        Trouble::Failed(of_status(status))
+        of_status(status)
     } else if is("auth") {
-        Trouble::Failed(Failure::Auth)
+        AttemptFailure::Infra(Failure::Auth)
     } else if is("quota") {
-        Trouble::Failed(Failure::Quota)
+        AttemptFailure::Infra(Failure::Quota)
     } else if is("ratelimit") || is("rate-limit") || is("rate_limit") {
-        Trouble::Failed(Failure::RateLimited)
+        AttemptFailure::Infra(Failure::RateLimited)
     } else if is("transport") || is("network") {
-        Trouble::Failed(Failure::Network)
+        AttemptFailure::Infra(Failure::Network)
     } else {
-        Trouble::Failed(Failure::Other)
+        AttemptFailure::Own("other")
+    }))
+}
+
+/// Why a status code failed a call.
+fn of_status(status: i64) -> AttemptFailure {
+    AttemptFailure::Infra(match status {
+        429 => Failure::RateLimited,
+        401..=403 => Failure::Auth,
+        500..=599 => Failure::Overloaded,
+        _ => return AttemptFailure::Own("other"),
     })
 }

@@ -2,19 +2,26 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::StoreScan;
-use crate::sources::sessions::claude_code::Failure;
-use crate::sources::sessions::groups::{Call, Groups};
+use super::message::Message;
+use crate::sources::sessions::claude_code::{Failure, NO_TIME};
+use crate::sources::sessions::groups::{MIN_BUSY_MS, MIN_OUTPUT, timed};
 use crate::sources::sessions::names::Id;
-use crate::vocabulary::{Charge, StatedPool};
+use crate::vocabulary::{CallSums, StatedPool, Timed};
+
+/// A message begins at most this long before the attempt that answers it, milliseconds.
+const MOST_WAIT_MS: i64 = 3_600_000;
 
 /// One attempt at one call.
 #[derive(Debug, Clone)]
 pub(super) struct Attempt {
+    /// What tells it from every other attempt: copies of a database repeat it.
+    pub(super) id: Id,
     /// The message it was made for.
     pub(super) message: Option<Id>,
-    /// The root pool; `None` is the router's word for outside any pool.
-    pub(super) pool: Option<String>,
+    /// Whether its table has no column for messages.
+    pub(super) is_unnamed: bool,
+    /// The root pool, or the router's word for outside any pool.
+    pub(super) stated: StatedPool,
     /// Provider, model, effort and session by name.
     pub(super) provider: u32,
     /// See `provider`.
@@ -23,22 +30,33 @@ pub(super) struct Attempt {
     pub(super) effort: u32,
     /// See `provider`.
     pub(super) session: u32,
+    /// When it began, epoch milliseconds.
+    pub(super) started: i64,
     /// When it ended.
     pub(super) at: i64,
-    /// Whether it succeeded.
-    pub(super) is_success: bool,
-    /// Whether it may be timed: no estimate, no losing leg.
-    pub(super) is_timed: bool,
-    /// Whether it is blamed on nobody: cut short, or the losing leg of a race.
-    pub(super) is_blameless: bool,
-    /// Why it failed.
-    pub(super) failure: Option<AttemptFailure>,
+    /// How it ended.
+    pub(super) end: End,
+    /// Whether its tokens are an estimate.
+    pub(super) is_estimated: bool,
     /// Milliseconds of the response.
-    pub(super) response_ms: Option<i64>,
+    pub(super) response_ms: Option<f64>,
     /// Milliseconds to the first token.
-    pub(super) first_token_ms: Option<i64>,
+    pub(super) first_token_ms: Option<f64>,
     /// Output with reasoning.
     pub(super) output: u64,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// With an answer.
+    Success,
+    /// Cut short: nobody is to blame.
+    Interrupted,
+    /// As the losing leg of a race: nobody is to blame.
+    RaceLost,
+    /// With a failure.
+    Failed(AttemptFailure),
 }
 
 /// Why an attempt failed.
@@ -50,9 +68,21 @@ pub(super) enum AttemptFailure {
     Own(&'static str),
 }
 
+impl End {
+    /// The end of an outcome and a tag.
+    pub(super) fn of(outcome: &str, tag: &str) -> Self {
+        match outcome {
+            "success" => Self::Success,
+            "interrupted" => Self::Interrupted,
+            "hedged-out" => Self::RaceLost,
+            _ => Self::Failed(AttemptFailure::of(outcome, tag)),
+        }
+    }
+}
+
 impl AttemptFailure {
     /// The failure of a tag and an outcome.
-    pub(super) fn of(outcome: &str, tag: &str) -> Self {
+    fn of(outcome: &str, tag: &str) -> Self {
         match tag {
             "RateLimit" => Self::Infra(Failure::RateLimited),
             "QuotaExceeded" => Self::Infra(Failure::Quota),
@@ -64,6 +94,46 @@ impl AttemptFailure {
             _ => Self::Own("other"),
         }
     }
+
+    /// Its class.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Infra(failure) => failure.as_str(),
+            Self::Own(class) => class,
+        }
+    }
+
+    /// Whether it is one of availability.
+    pub(super) fn is_infra(self) -> bool {
+        matches!(self, Self::Infra(_))
+    }
+
+    /// Whether an allowance was spent.
+    pub(super) fn is_quota(self) -> bool {
+        self == Self::Infra(Failure::Quota)
+    }
+}
+
+impl Attempt {
+    /// Adds the times of a success whose tokens are no estimate. The limits hold for the times as logged, not as rounded.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "the limit is small; times are checked"
+    )]
+    pub(super) fn time(&self, output: u64, sums: &mut CallSums) {
+        if self.end != End::Success || self.is_estimated {
+            return;
+        }
+        let long = |ms: f64| Some(ms.round() as i64).filter(|_| ms >= MIN_BUSY_MS as f64);
+        sums.timed.extend(timed(output, self.response_ms.and_then(long)));
+        let Some(first) = self.first_token_ms else { return };
+        sums.first_token_ms.push((first.round() as i64).unsigned_abs());
+        let behind = self.response_ms.and_then(|response| long(response - first));
+        if let Some(ms) = behind.filter(|_| output >= MIN_OUTPUT) {
+            sums.decoded.push(Timed { output, ms: ms.unsigned_abs() });
+        }
+    }
 }
 
 /// Every attempt, by message.
@@ -72,15 +142,19 @@ pub(super) struct Attempts {
     /// Message → its attempts, in order.
     by_message: BTreeMap<Id, Vec<Attempt>>,
     /// Attempts of no message.
-    loose: Vec<Attempt>,
+    of_none: Vec<Attempt>,
+    /// Those that were added.
+    known: HashSet<Id>,
 }
 
 impl Attempts {
-    /// Adds an attempt; they come in order of their ids.
+    /// Adds an attempt unless it is known; they come in order of their ids.
     pub(super) fn add(&mut self, attempt: Attempt) {
-        match attempt.message {
-            Some(message) => self.by_message.entry(message).or_default().push(attempt),
-            None => self.loose.push(attempt),
+        if self.known.insert(attempt.id) {
+            match attempt.message {
+                Some(message) => self.by_message.entry(message).or_default().push(attempt),
+                None => self.of_none.push(attempt),
+            }
         }
     }
 
@@ -88,66 +162,54 @@ impl Attempts {
     pub(super) fn of(&self, message: Id) -> &[Attempt] {
         self.by_message.get(&message).map_or(&[], Vec::as_slice)
     }
-}
 
-/// Adds what the attempts of a message say beside its tokens: retries, and calls lost on the way. A lost call is its own
-/// member's, not that of the member which answered in the end.
-pub(super) fn count(attempts: &[Attempt], call: &Call, map: &[u32], groups: &mut Groups<'_>, scan: &mut StoreScan) {
-    let tried = attempts.iter().filter(|attempt| !attempt.is_blameless).count() as u64;
-    if tried > 1 {
-        groups.sums(call).retries += tried - 1;
-        scan.events.retries += tried - 1;
+    /// Messages with their attempts.
+    pub(super) fn by_message(&self) -> impl Iterator<Item = (&Id, &Vec<Attempt>)> {
+        self.by_message.iter()
     }
-    for attempt in attempts {
-        let own = |number: u32, stated: u32| if number == 0 { stated } else { map[number as usize] };
-        let (provider, model) = (own(attempt.provider, call.provider), own(attempt.model, call.model));
-        let is_same = (provider, model) == (call.provider, call.model);
-        let effort = own(attempt.effort, if is_same { call.effort } else { 0 });
-        let member = Call { provider, model, effort, ..*call };
-        lost(attempt, &member, groups, scan);
-    }
-}
 
-/// Counts an attempt that failed.
-fn lost(attempt: &Attempt, call: &Call, groups: &mut Groups<'_>, scan: &mut StoreScan) {
-    let Some(failure) = attempt.failure else { return };
-    let stated = groups.stated(StatedPool::Attempt(attempt.pool.clone()));
-    let call = Call { at: attempt.at, stated, charge: Charge::default(), ..*call };
-    match failure {
-        AttemptFailure::Infra(failure) => super::failed(failure, &call, groups, &mut scan.events),
-        AttemptFailure::Own(class) => {
-            scan.events.api_errors += 1;
-            let sums = groups.sums(&call);
-            sums.calls += 1;
-            *sums.failures.entry(class).or_default() += 1;
+    /// Attempts of no message.
+    pub(super) fn of_none(&self) -> &[Attempt] {
+        &self.of_none
+    }
+
+    /// Puts successes of a table that names no messages to the answers they gave: same session and member, at the same time.
+    /// Without this every such call would count twice.
+    pub(super) fn join(&mut self, messages: &[Message]) {
+        if !self.of_none.iter().any(|attempt| attempt.is_unnamed) {
+            return;
+        }
+        let mut answers: BTreeMap<(u32, u32), Answers<'_>> = BTreeMap::new();
+        for (at, message) in messages.iter().enumerate() {
+            if message.has_tokens() && message.created != NO_TIME {
+                let of_member = answers.entry((message.provider, message.model)).or_default();
+                of_member.insert((message.created, at), message);
+            }
+        }
+        for mut attempt in std::mem::take(&mut self.of_none) {
+            let of_member = answers.get_mut(&(attempt.provider, attempt.model));
+            let answer = of_member.filter(|_| attempt.is_unnamed).and_then(|answers| taken(&attempt, answers));
+            attempt.message = answer;
+            match answer {
+                Some(message) => self.by_message.entry(message).or_default().push(attempt),
+                None => self.of_none.push(attempt),
+            }
         }
     }
 }
 
-/// Attempts whose message is not in the store: that they were made, their times and failures count, their tokens do not.
-pub(super) fn loose(
-    attempts: &Attempts,
-    ids: &HashSet<Id>,
-    map: &[u32],
-    groups: &mut Groups<'_>,
-    scan: &mut StoreScan,
-) {
-    let orphans = attempts.by_message.iter().filter(|(message, _)| !ids.contains(*message));
-    for attempt in attempts.loose.iter().chain(orphans.flat_map(|(_, attempts)| attempts)) {
-        let call = Call {
-            at: attempt.at,
-            session: groups.joined_session(map[attempt.session as usize]),
-            stated: groups.stated(StatedPool::Attempt(attempt.pool.clone())),
-            provider: map[attempt.provider as usize],
-            model: map[attempt.model as usize],
-            effort: map[attempt.effort as usize],
-            ..Call::default()
-        };
-        if attempt.is_success {
-            let sums = groups.sums(&call);
-            sums.calls += 1;
-            attempt.time(attempt.output, sums);
-        }
-        lost(attempt, &call, groups, scan);
-    }
+/// The answers of one member by their beginning.
+type Answers<'a> = BTreeMap<(i64, usize), &'a Message>;
+
+/// Takes the answer of a success from those of its member: the last that began before it ended, and ended after it began.
+fn taken(attempt: &Attempt, answers: &mut Answers<'_>) -> Option<Id> {
+    let is_of = |message: &Message| {
+        let end = message.completed.max(message.streamed).max(message.created);
+        (attempt.session == 0 || message.session == attempt.session) && end >= attempt.started
+    };
+    let first = attempt.started.saturating_sub(MOST_WAIT_MS).min(attempt.at);
+    let mut near = answers.range((first, 0)..=(attempt.at, usize::MAX)).rev();
+    let key = near.find(|(_, message)| is_of(message)).map(|(key, _)| *key);
+    let key = key.filter(|_| attempt.end == End::Success)?;
+    answers.remove(&key).map(|message| message.id)
 }
