@@ -235,7 +235,8 @@ pub struct SessionsArgs {
     /// The instruction file: where the stores are, pools and homes
     #[arg(long, short, value_name = "FILE", default_value = "instructions/pool-composition-review.md")]
     pub instructions: PathBuf,
-    /// Read this store and no instruction file: claude-code, codex, opencode or litellm, and its path; may be repeated
+    /// Read this store and no instruction file: claude-code, codex, opencode or litellm, and its path,
+    /// which starts at the workspace; of claude-code several folders with commas are one store; may be repeated
     #[arg(long = "store", value_name = "KIND=PATH")]
     pub stores: Vec<String>,
     /// First UTC day, 2026-11-01
@@ -247,7 +248,8 @@ pub struct SessionsArgs {
     /// What a line is about
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [By::Model, By::Effort])]
     pub by: Vec<By>,
-    /// Write the rollup of every day to stdout instead of a table
+    /// Instead of a table the rollup of every day: CSV to stdout; Parquet to rollup/sessions.parquet in the reports folder,
+    /// whose path is printed
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub rollup: Option<RollupFormat>,
     /// Read every file whole and keep no index of them

@@ -179,8 +179,8 @@ fn run_case(case: &str) {
     for (path, bytes) in &before {
         assert!(after.get(path) == Some(bytes), "{case}: {path} was there before and is not as it was");
     }
-    // The index of session stores holds inodes and times of files: it is of one machine.
     let is_index = |path: &str| Path::new(path).extension().is_some_and(|ending| ending == "idx");
+    // The index of session stores holds inodes and times of files: it is of one machine.
     let written = after.iter().filter(|(path, _)| !before.contains_key(*path) && !is_index(path));
     actual.extend(written.map(|(path, bytes)| (format!("files/{path}"), kept(path, bytes, &scene))));
     compare(case, &folder.join("expected"), &actual);

@@ -28,7 +28,7 @@ pub enum Way {
     Session,
     /// Only one pool holds the member: inferred.
     Member,
-    /// Several pools hold it.
+    /// Several pools hold it, or its session is said to be of several.
     Ambiguous,
     /// No pool holds it.
     Outside,
@@ -58,8 +58,8 @@ pub struct Pools<'a> {
     holders: BTreeMap<(String, ModelId), BTreeMap<String, BTreeSet<Effort>>>,
     /// Ids of pools.
     ids: BTreeSet<String>,
-    /// Session → pool, from scorecards and the babysitter log.
-    sessions: &'a BTreeMap<String, String>,
+    /// Session → pool, from scorecards and the babysitter log; `None` where they name several.
+    sessions: &'a BTreeMap<String, Option<String>>,
 }
 
 impl<'a> Pools<'a> {
@@ -67,7 +67,7 @@ impl<'a> Pools<'a> {
     pub fn new(
         identity: &'a Identity,
         holders: impl IntoIterator<Item = Holder>,
-        sessions: &'a BTreeMap<String, String>,
+        sessions: &'a BTreeMap<String, Option<String>>,
     ) -> Self {
         let mut pools = Self { identity, holders: BTreeMap::new(), ids: BTreeSet::new(), sessions };
         for Holder { pool, provider, model, effort } in holders {
@@ -84,8 +84,10 @@ impl<'a> Pools<'a> {
             StatedPool::Session(pool) => return (Some(self.known(pool)), Way::Session),
             StatedPool::Nothing => {}
         }
-        if let Some(pool) = self.sessions.get(&key.session) {
-            return (Some(pool.clone()), Way::Session);
+        match self.sessions.get(&key.session) {
+            Some(Some(pool)) => return (Some(pool.clone()), Way::Session),
+            Some(None) => return (None, Way::Ambiguous),
+            None => {}
         }
         let model = self.model(&key.provider, &key.model);
         let effort = key.effort.as_deref().map(|effort| Effort::new(effort.to_lowercase()));

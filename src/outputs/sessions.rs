@@ -63,7 +63,7 @@ fn counts(row: &RollupRow) -> Vec<(&'static str, Value)> {
 }
 
 /// The view as one JSON document.
-pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
+pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String], events: &Value) -> String {
     let line = |line: &Line| {
         let mut object = Map::new();
         for (column, value) in view.columns.iter().zip(&line.values) {
@@ -75,7 +75,7 @@ pub fn json(view: &View, ways: &[(&str, u64)], remarks: &[String]) -> String {
     };
     let ways: BTreeMap<&str, u64> = ways.iter().copied().collect();
     let rows: Vec<Value> = view.lines.iter().map(line).collect();
-    document("sessions", json!({ "rows": rows, "pools_found_by": ways, "remarks": remarks }))
+    document("sessions", json!({ "rows": rows, "pools_found_by": ways, "events": events, "remarks": remarks }))
 }
 
 /// The view as CSV. An empty cell is unknown.

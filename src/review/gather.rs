@@ -61,6 +61,8 @@ pub struct Gathered {
     pub market_events: Vec<MarketEvent>,
     /// Scorecards; empty unless they may be used.
     pub cards: Vec<ScorecardRow>,
+    /// Scorecards that may not be used: they judge nothing, but still say what a session was about.
+    pub old_cards: Vec<ScorecardRow>,
     /// Measured speeds; empty unless they may be used.
     pub speeds: Vec<SpeedRow>,
     /// Model calls of session stores; empty unless they may be used.
@@ -73,6 +75,13 @@ pub struct Gathered {
     pub identity: Identity,
     /// Models the owner never wants proposed.
     pub blacklisted: BTreeSet<ModelId>,
+}
+
+impl Gathered {
+    /// Scorecards whatever their age: what a session was about does not age (reference sessions §7.6).
+    pub fn all_cards(&self) -> &[ScorecardRow] {
+        if self.cards.is_empty() { &self.old_cards } else { &self.cards }
+    }
 }
 
 /// Reads the canonical config. The error is one line that names the file, and the line where there is one (exit 2).
@@ -139,7 +148,7 @@ pub fn gather(
     let speeds = settle(rows, note, ages.speeds, now, &mut notes);
     let (rows, note) =
         read(data.sessions.as_ref(), SourceId::Sessions, |path| scorecards::read(&at(path).0, &at(path).1, now));
-    let cards = settle(rows, note, ages.sessions, now, &mut notes);
+    let (cards, old_cards) = sorted(rows, note, ages.sessions, now, &mut notes);
     let (homes, note) = read(data.quotas.as_ref(), SourceId::Quotas, |path| {
         quotas::read_with(&at(path).0, &at(path).1, &memory.readings, now)
     });
@@ -159,6 +168,7 @@ pub fn gather(
         memory: MarketMemory { readings, ..side.memory },
         market_events: side.events,
         cards,
+        old_cards,
         speeds,
         usage: Vec::new(),
         routed: None,
@@ -180,18 +190,29 @@ fn read<T>(
 /// Settles the age of a source and gives its rows if they may be used.
 pub(super) fn settle<T>(
     rows: Vec<T>,
-    mut note: SourceNote,
+    note: SourceNote,
     max_age: f64,
     now: DateTime<Utc>,
     notes: &mut Vec<SourceNote>,
 ) -> Vec<T> {
+    sorted(rows, note, max_age, now, notes).0
+}
+
+/// As [`settle`]; rows that may not be used come second.
+fn sorted<T>(
+    rows: Vec<T>,
+    mut note: SourceNote,
+    max_age: f64,
+    now: DateTime<Utc>,
+    notes: &mut Vec<SourceNote>,
+) -> (Vec<T>, Vec<T>) {
     note.settle_age(now, max_age);
     let is_usable = note.is_usable();
     if !is_usable {
         note.used = 0;
     }
     notes.push(note);
-    if is_usable { rows } else { Vec::new() }
+    if is_usable { (rows, Vec::new()) } else { (Vec::new(), rows) }
 }
 
 /// Reads the categories into the config. A file that is configured and unreadable blocks them; pools go on.

@@ -1,6 +1,7 @@
 //! Session evidence of a run: every store, the babysitter log and rollups of other engines, read once.
 
 mod join;
+mod stated;
 mod table;
 mod tariffs;
 mod usage;
@@ -13,10 +14,11 @@ use chrono::{DateTime, Utc};
 use crate::rollup::{RollupRow, read_file};
 use crate::settings::{Home, SessionStore, Settings, TaskClassRule, glob};
 use crate::sources::babysitter;
-use crate::sources::sessions::{self, ClassRule, Shelf, StoreScan, StoreSpec};
+use crate::sources::sessions::{self, ClassRule, Shelf, StoreScan, StoreSpec, without_overlaps};
 use crate::vocabulary::{CallRow, HomeId, ScorecardRow, SitterRow, SourceNote, SourceState, sha256_hex};
 pub use join::join;
-pub use table::{Ingredients, Table, holders};
+use stated::Stated;
+pub use table::{Ingredients, Table, days, holders};
 pub use tariffs::Tariffs;
 pub(super) use usage::seen_at;
 
@@ -34,6 +36,8 @@ pub type Progress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);
 pub struct Stores {
     /// Every store with its name, in order of the settings.
     pub scans: Vec<(String, StoreScan)>,
+    /// Stores that lie in another and are read once.
+    pub overlaps: Vec<String>,
     /// The babysitter log.
     pub sitter: Vec<SitterRow>,
     /// How its reading went.
@@ -56,9 +60,8 @@ pub fn specs(workspace: &Path, settings: &Settings) -> Vec<StoreSpec> {
     };
     let classes: Vec<ClassRule> = settings.data.task_classes.iter().map(rule).collect();
     let spec = |store: &SessionStore| {
-        let plain = StoreSpec::new(store.kind, workspace.join(&store.path));
+        let plain = StoreSpec::below(store.kind, workspace, &store.path);
         StoreSpec {
-            display: store.path.to_string_lossy().replace('\\', "/"),
             provider: store.provider.clone().or(plain.provider),
             gateway: store.gateway.clone(),
             home: store.home.clone(),
@@ -81,23 +84,26 @@ fn homes(settings: &Settings) -> BTreeMap<String, String> {
 
 /// The name of a store's index in the cache.
 pub fn index_name(spec: &StoreSpec) -> String {
-    let digest = sha256_hex(spec.path.to_string_lossy().as_bytes());
+    let paths: Vec<_> = spec.tops().iter().map(|(path, _)| path.to_string_lossy()).collect();
+    let digest = sha256_hex(paths.join(",").as_bytes());
     format!("sessions-{}-{}.idx", spec.kind, &digest[..16])
 }
 
-/// Reads stores. `shelves` hold what an earlier run kept, and take what this one keeps.
+/// Reads stores; what two of them hold is read once, and that is said. `shelves` hold what an earlier run kept, and take what this
+/// one keeps.
 pub fn read_stores(
-    specs: &[StoreSpec],
+    specs: Vec<StoreSpec>,
     joined: &BTreeSet<String>,
     shelves: Shelves<'_>,
     progress: Progress<'_>,
-) -> Vec<(String, StoreScan)> {
+) -> (Vec<(String, StoreScan)>, Vec<String>) {
+    let (specs, overlaps) = without_overlaps(specs);
     let read = |spec: &StoreSpec| {
         let shelf = shelves(&index_name(spec));
         let tell = |done, total| progress(&spec.display, done, total);
         (spec.display.clone(), sessions::read_with(spec, joined, shelf.as_deref(), &tell))
     };
-    specs.iter().map(read).collect()
+    (specs.iter().map(read).collect(), overlaps)
 }
 
 /// Reads everything the settings name beside scorecards.
@@ -122,9 +128,9 @@ pub fn read(
     for row in stores.external.iter_mut().filter(|row| row.key.home.is_empty()) {
         row.key.home = homes.get(&row.key.provider).cloned().unwrap_or_default();
     }
-    let mut joined: BTreeSet<String> = session_pools(cards, &stores.sitter).into_keys().collect();
-    joined.extend(cards.iter().filter_map(|card| card.session_id.clone()));
-    stores.scans = read_stores(&specs(workspace, settings), &joined, shelves, progress);
+    let mut joined: BTreeSet<String> = cards.iter().filter_map(|card| card.session_id.clone()).collect();
+    joined.extend(stores.sitter.iter().map(|event| event.session_id.clone()));
+    (stores.scans, stores.overlaps) = read_stores(specs(workspace, settings), &joined, shelves, progress);
     stores
 }
 
@@ -170,14 +176,16 @@ impl Stores {
         scans.chain(&self.external_faults).cloned().collect()
     }
 
-    /// Why the index of a store could not be kept, where that is so.
-    pub fn index_faults(&self) -> Vec<String> {
-        self.scans.iter().filter_map(|(_, scan)| scan.index_fault.clone()).collect()
+    /// What to warn of: stores that are read once though they are named twice, and indexes that could not be kept.
+    pub fn warnings(&self) -> Vec<String> {
+        let index_faults = self.scans.iter().filter_map(|(_, scan)| scan.index_fault.clone());
+        self.overlaps.iter().cloned().chain(index_faults).collect()
     }
 
     /// What to say about the reading, one sentence each.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> = self.scans.iter().flat_map(|(name, scan)| scan.remarks(name)).collect();
+        remarks.extend(self.overlaps.iter().cloned());
         if let Some(note) = &self.sitter_note {
             if let SourceState::Failed(reason) = &note.state {
                 remarks.push(format!("babysitter log not read: {reason}"));
@@ -189,12 +197,4 @@ impl Stores {
         remarks.extend(self.external_remarks.iter().chain(&self.external_faults).cloned());
         remarks
     }
-}
-
-/// Session → pool, as scorecards state it, else the babysitter log.
-pub fn session_pools(cards: &[ScorecardRow], sitter: &[SitterRow]) -> BTreeMap<String, String> {
-    let of_sitter =
-        sitter.iter().filter_map(|event| Some((event.session_id.clone(), event.pool.as_ref()?.to_string())));
-    let of_cards = cards.iter().filter_map(|card| Some((card.session_id.clone()?, card.pool.as_ref()?.to_string())));
-    of_sitter.chain(of_cards).collect()
 }

@@ -1,5 +1,7 @@
 //! The verb `sessions`: reads the stores, keeps their index in the cache, prints a table. It judges nothing.
 
+mod events;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -13,12 +15,12 @@ use crate::identity::Identity;
 use crate::outputs;
 use crate::outputs::verbs::document;
 use crate::review::gather::{Gathered, canonical, gather};
-use crate::review::sessions::{Ingredients, Progress, Stores, Table, Tariffs, holders, join, read, read_stores};
-use crate::rollup::{Dimension, RollupRow, merge, view, write_csv, write_parquet};
+use crate::review::sessions::{Ingredients, Progress, Stores, Table, Tariffs, days, holders, join, read, read_stores};
+use crate::rollup::{Dimension, RollupRow, merge, view, with_kept, write_csv, write_parquet};
 use crate::settings::Settings;
 use crate::sources::sessions::{Draft, Kept, Shelf, StoreSpec};
 use crate::store::{Cache, CacheDraft, Store};
-use crate::vocabulary::{ScorecardRow, StoreKind};
+use crate::vocabulary::{ScorecardRow, SourceId, SourceNote, SourceState, StoreKind};
 
 /// Where the cache is without an instruction file.
 const CACHE: &str = ".cache/pool-review";
@@ -48,8 +50,8 @@ pub(super) fn add_to_review(
     }
     let cache = Cache::at(workspace, &settings.cache);
     let shelves = |name: &str| on_shelf(&cache, name, true);
-    let stores = read(workspace, settings, &gathered.cards, now, &shelves, progress);
-    let mut warnings = stores.index_faults();
+    let stores = read(workspace, settings, gathered.all_cards(), now, &shelves, progress);
+    let mut warnings = stores.warnings();
     let (kept, faults) = outputs::sessions::kept(&workspace.join(&settings.reports));
     warnings.extend(faults);
     (join(workspace, gathered, &stores, settings, kept, now), warnings)
@@ -62,14 +64,15 @@ fn of_flags(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Result
         args.stores.iter().map(|store| spec(cli, store)).collect::<Result<_>>().map_err(Failure::Unusable)?;
     let cache = Cache::at(&cli.workspace, CACHE.as_ref());
     let shelves = |name: &str| on_shelf(&cache, name, !args.no_cache);
-    let scans = read_stores(&specs, &BTreeSet::new(), &shelves, around.progress);
-    let stores = Stores { scans, ..Stores::default() };
-    let mut warnings = stores.index_faults();
+    let (scans, overlaps) = read_stores(specs, &BTreeSet::new(), &shelves, around.progress);
+    let stores = Stores { scans, overlaps, ..Stores::default() };
+    let mut warnings = stores.warnings();
     let identity = Identity::new(None, &[]).0;
     let cards: [ScorecardRow; 0] = [];
     let table = Ingredients {
         identity: &identity,
         cards: &cards,
+        all_cards: &cards,
         stores: &stores,
         holders: Vec::new(),
         prices: Tariffs::default(),
@@ -91,13 +94,15 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
     let gathered = gather(&cli.workspace, &settings, config, &crate::history::MarketMemory::default(), now);
     let cache = Cache::at(&cli.workspace, &settings.cache);
     let shelves = |name: &str| on_shelf(&cache, name, !args.no_cache);
-    let stores = read(&cli.workspace, &settings, &gathered.cards, now, &shelves, around.progress);
-    let mut warnings = stores.index_faults();
+    let cards = gathered.all_cards();
+    let stores = read(&cli.workspace, &settings, cards, now, &shelves, around.progress);
+    let mut warnings = stores.warnings();
     let (kept, faults_of_kept) = outputs::sessions::kept(&cli.workspace.join(&settings.reports));
     warnings.extend(faults_of_kept);
-    let table = Ingredients {
+    let mut table = Ingredients {
         identity: &gathered.identity,
-        cards: &gathered.cards,
+        cards,
+        all_cards: cards,
         stores: &stores,
         holders: holders(&gathered, &settings, now),
         prices: Tariffs::of(&gathered),
@@ -106,9 +111,49 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
         mature_hours: settings.thresholds.rows.mature_hours,
     }
     .table();
+    table.remarks.extend(gathered.notes.iter().flat_map(said));
     warnings.extend(faults(&stores));
     let store = |cli: &Cli| Store::open(&cli.workspace, &settings.reports, &settings.log);
+    if !args.no_cache {
+        let fresh = days(&table, Vec::new());
+        warnings.extend(keep(cli, &settings, fresh, &store).err().map(|error| format!("days not kept: {error:#}")));
+    }
     answer(&Asked { cli, args, columns: around.columns }, &table, &stores, now, warnings, &store)
+}
+
+/// Keeps the days of the stores, as a review does. The lock is held for the writing alone: what another run kept meanwhile counts.
+fn keep(cli: &Cli, settings: &Settings, fresh: Vec<RollupRow>, open: &dyn Fn(&Cli) -> Result<Store>) -> Result<()> {
+    if fresh.is_empty() {
+        return Ok(());
+    }
+    let store = open(cli)?;
+    let (kept, _) = outputs::sessions::kept(&cli.workspace.join(&settings.reports));
+    outputs::sessions::keep(&store, &with_kept(fresh, kept))
+}
+
+/// What there is to say of a source beside the stores: why its rows do not count, and which of them are broken.
+fn said(note: &SourceNote) -> Vec<String> {
+    let (name, use_of_old) = match note.source {
+        SourceId::Sessions => ("scorecards", "shown here, and they name pools; a review judges by none of them"),
+        SourceId::Catalogues => ("catalogue", "no price and no name is taken from it"),
+        _ => return Vec::new(),
+    };
+    let state = match &note.state {
+        SourceState::Fresh | SourceState::NotConfigured => None,
+        SourceState::Failed(reason) => Some(format!("{name} not read: {reason}")),
+        SourceState::Stale => Some(note.as_of.map_or_else(
+            || format!("{name}: nothing says how old it is (a `.meta.json` beside it would), so {use_of_old}"),
+            |as_of| format!("{name}: nothing newer than {}, too old: {use_of_old}", as_of.format("%Y-%m-%d %H:%M")),
+        )),
+    };
+    if note.source != SourceId::Sessions {
+        return state.into_iter().collect();
+    }
+    let rejects = note.rejects.iter().map(|reject| format!("{name}: {} {}", reject.place, reject.reason));
+    let more = note.rejected.saturating_sub(note.rejects.len() as u64);
+    let more = (more > 0).then(|| format!("{name}: {more} more rows are broken"));
+    let remarks = note.remarks.iter().map(|remark| format!("{name}: {remark}"));
+    state.into_iter().chain(rejects).chain(more).chain(remarks).collect()
 }
 
 /// A store of a flag.
@@ -118,7 +163,7 @@ fn spec(cli: &Cli, flag: &str) -> Result<StoreSpec> {
         flag.split_once('=').with_context(|| format!("--store {flag:?} is not KIND=PATH, kind one of {known}"))?;
     let kind = StoreKind::ALL.into_iter().find(|store| store.as_str() == kind);
     let kind = kind.with_context(|| format!("--store {flag:?}: kind is none of {known}"))?;
-    Ok(StoreSpec { display: path.to_owned(), ..StoreSpec::new(kind, cli.workspace.join(path)) })
+    Ok(StoreSpec::below(kind, &cli.workspace, Path::new(path)))
 }
 
 /// The file of the cache that holds an index.
@@ -185,7 +230,7 @@ fn answer(
         let ways: Vec<(&str, u64)> = table.ways.iter().map(|(way, count)| (way.as_str(), *count)).collect();
         match cli.format {
             Format::Human => outputs::sessions::human(&view, &ways, &table.remarks, columns),
-            Format::Json => outputs::sessions::json(&view, &ways, &table.remarks),
+            Format::Json => outputs::sessions::json(&view, &ways, &table.remarks, &events::events(stores)),
             Format::Csv => outputs::sessions::csv(&view),
         }
     };

@@ -58,16 +58,16 @@ pub enum ServiceTier {
     Other,
 }
 
-/// What a store itself says a call cost.
+/// What a store says of the bill of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bill {
     /// Nothing: it costs its tokens at their price.
     #[default]
     Unstated,
-    /// 0, as on a subscription: not billed, and not free.
-    Zero,
+    /// 0: on a plan, or not known. Nothing else tells what it cost.
+    Nothing,
     /// An amount.
-    Billed,
+    Stated,
 }
 
 impl Bill {
@@ -75,8 +75,8 @@ impl Bill {
     pub fn of(amount: Option<f64>) -> Self {
         match amount {
             None => Self::Unstated,
-            Some(amount) if Usd::billed(amount).is_some() => Self::Billed,
-            Some(_) => Self::Zero,
+            Some(amount) if Usd::billed(amount).is_some() => Self::Stated,
+            Some(_) => Self::Nothing,
         }
     }
 }

@@ -343,6 +343,6 @@ fn what_a_message_says_it_cost_is_told_apart() {
         let bill = bills.entry(row.key.charge.bill).or_default();
         *bill = (bill.0 + row.sums.responses, bill.1 + row.sums.n_cost);
     }
-    assert_eq!(bills, BTreeMap::from([(Bill::Unstated, (3, 0)), (Bill::Zero, (1, 0)), (Bill::Billed, (1, 1))]));
+    assert_eq!(bills, BTreeMap::from([(Bill::Unstated, (3, 0)), (Bill::Nothing, (1, 0)), (Bill::Stated, (1, 1))]));
     assert_eq!(scan.notes.not_billed, 1, "only a bill of 0 is none");
 }

@@ -1,6 +1,8 @@
 //! 10,000 changed lines of each of our own evidence files, held against a plain reading: a line that is a record counts as it
 //! says, every other one is rejected by number, and the lines around it always count.
 
+#![expect(clippy::option_option, reason = "a cell holds a number, nothing, or neither")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -175,11 +177,13 @@ fn of_csv(line: &[u8], header: &[&str], plain: fn(&Cells) -> Option<Row>) -> Opt
     Some((row.into_iter().collect(), broken))
 }
 
+/// What a plain reading makes of a line: rows, and how many records are none; `None` where it leaves that open.
+type Plain<'a> = &'a dyn Fn(&[u8]) -> Option<(Vec<Row>, u64)>;
 /// Reads a file: rows in the form of the plain reading, and the note.
 type Read<'a> = &'a dyn Fn(&Path) -> (Vec<Row>, SourceNote);
 
 /// Changes a line in the middle of a file many times and compares.
-fn compare(name: &str, lines: [&str; 4], read: Read<'_>, plain: &dyn Fn(&[u8]) -> Option<(Vec<Row>, u64)>) {
+fn compare(name: &str, lines: [&str; 4], read: Read<'_>, plain: Plain<'_>) {
     let [head, first, line, other] = lines;
     let file: PathBuf = fresh(&format!("mutated-{}", name.replace('.', "-"))).join(name);
     let mut dice = Dice::new(name.len() as u64);

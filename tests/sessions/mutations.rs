@@ -105,7 +105,8 @@ impl Dice {
         let places: Vec<usize> = (0..text.len()).filter(|at| matches!(text[*at], b':' | b',')).collect();
         if !places.is_empty() {
             let at = *self.one(&places);
-            text.splice(at + 1..at + 1, *b" \t ");
+            let behind = at + 1;
+            text.splice(behind..behind, *b" \t ");
             text.splice(at..at, *b"\t ");
         }
     }

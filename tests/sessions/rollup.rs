@@ -14,7 +14,7 @@ use pool_review::rollup::{
 };
 use pool_review::sources::sessions::{StoreSpec, read};
 use pool_review::sources::{babysitter, scorecards};
-use pool_review::vocabulary::{CallRow, Effort, Prices, ProviderId, StoreKind};
+use pool_review::vocabulary::{CallRow, Effort, Prices, ProviderId, ScorecardRow, StoreKind};
 use serde_json::Value;
 
 /// Every case folder whose answer has this part.
@@ -110,8 +110,8 @@ fn responses_go_to_the_pools_that_the_case_names() {
             })
             .collect();
         let (cards, _) = scorecards::read(&input.join("scorecards.csv"), "scorecards.csv", now());
-        let sessions: BTreeMap<String, String> =
-            cards.iter().filter_map(|card| Some((card.session_id.clone()?, card.pool.as_ref()?.to_string()))).collect();
+        let pool = |card: &ScorecardRow| Some((card.session_id.clone()?, Some(card.pool.as_ref()?.to_string())));
+        let sessions: BTreeMap<String, Option<String>> = cards.iter().filter_map(pool).collect();
         let joined: BTreeSet<String> = sessions.keys().cloned().collect();
         let stores: Value = serde_json::from_slice(&std::fs::read(input.join("stores.json")).unwrap()).unwrap();
         let mut rows = Vec::new();

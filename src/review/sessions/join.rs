@@ -5,13 +5,13 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-use super::table::{Ingredients, holders};
+use super::table::{Ingredients, days, holders};
 use super::tariffs::Tariffs;
 use super::{Stores, usage};
 use crate::review::gather::Gathered;
 use crate::review::limits::add_limits;
 use crate::review::speeds::{meaning, speeds};
-use crate::rollup::{RollupRow, merge, with_kept};
+use crate::rollup::RollupRow;
 use crate::settings::Settings;
 use crate::vocabulary::{
     CallSource, ModelId, Outcome, ProviderId, Quantity, ScorecardRow, SitterEvent, SitterRow, SourceId, SourceNote,
@@ -31,6 +31,7 @@ pub fn join(
     let ingredients = Ingredients {
         identity: &gathered.identity,
         cards: &gathered.cards,
+        all_cards: gathered.all_cards(),
         stores,
         holders: holders(gathered, settings, now),
         prices: Tariffs::of(gathered),
@@ -42,9 +43,7 @@ pub fn join(
     let (speeds, summed) = speeds(&table.parts, &gathered.identity, settings, now);
     let usage = usage::usage(&table.parts);
     let note = usage::note(stores, &table.parts, &usage, settings, now);
-    let is_of_store = |row: &RollupRow| StoreKind::ALL.iter().any(|kind| kind.as_str() == row.key.source);
-    let fresh = table.parts.iter().map(|part| part.row.clone()).filter(is_of_store);
-    let days = with_kept(merge(fresh), kept);
+    let days = days(&table, kept);
     let mut remarks = table.remarks;
     remarks.extend((!table.ways.is_empty()).then(|| {
         let ways: Vec<String> = table.ways.iter().map(|(way, count)| format!("{} {count}", way.as_str())).collect();

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Duration, Utc};
 
 use super::tariffs::{Tariffs, Unpriced};
-use super::{Stores, UNRECORDED, session_pools};
+use super::{Stated, Stores, UNRECORDED};
 use crate::evidence::calls::{Holder, Pools, Way, ways};
 use crate::identity::Identity;
 use crate::review::gather::Gathered;
 use crate::review::pools;
 use crate::ring::Catalogue;
-use crate::rollup::{Part, Priced, RollupKey, RollupRow, better_kept, of_calls, with_sitter};
+use crate::rollup::{Part, Priced, RollupKey, RollupRow, better_kept, merge, of_calls, with_kept, with_sitter};
 use crate::settings::Settings;
 use crate::vocabulary::{CallKey, CallRow, Charge, ScorecardRow, StatedPool, StoreKind};
 
@@ -49,6 +49,8 @@ pub struct Ingredients<'a> {
     pub identity: &'a Identity,
     /// Scorecards.
     pub cards: &'a [ScorecardRow],
+    /// Scorecards whatever their age: they say what a session was about.
+    pub all_cards: &'a [ScorecardRow],
     /// Stores, babysitter log, other engines.
     pub stores: &'a Stores,
     /// What the pools hold.
@@ -66,8 +68,8 @@ pub struct Ingredients<'a> {
 impl<'a> Ingredients<'a> {
     /// The table.
     pub fn table(self) -> Table<'a> {
-        let sessions = session_pools(self.cards, &self.stores.sitter);
-        let pools = Pools::new(self.identity, self.holders.iter().cloned(), &sessions);
+        let stated = Stated::of(self.all_cards, &self.stores.sitter);
+        let pools = Pools::new(self.identity, self.holders.iter().cloned(), &stated.pools);
         let mut parts: Vec<Part<'a>> = Vec::new();
         let mut unpriced: BTreeSet<String> = BTreeSet::new();
         for row in self.stores.calls() {
@@ -76,7 +78,10 @@ impl<'a> Ingredients<'a> {
             let call = Priced { row, pool: pools.of(&row.key).0, prices: prices.ok() };
             let rows = of_calls([call], self.now);
             let is_routed = matches!(row.key.stated, StatedPool::Attempt(_));
-            parts.extend(rows.into_iter().map(|whole| Part { row: whole, calls: Some(&row.sums), is_routed }));
+            parts.extend(rows.into_iter().map(|mut whole| {
+                stated.settle(&row.key.session, &mut whole);
+                Part { row: whole, calls: Some(&row.sums), is_routed }
+            }));
         }
         let mut all = BTreeMap::new();
         for (_, scan) in &self.stores.scans {
@@ -90,6 +95,7 @@ impl<'a> Ingredients<'a> {
             parts.push(Part { row, calls: None, is_routed: false });
         }
         let mut remarks = self.stores.remarks();
+        remarks.extend(stated.remarks());
         let fresh: Vec<RollupRow> = parts.iter().map(|part| part.row.clone()).collect();
         let better: BTreeSet<_> = better_kept(&fresh, &self.kept).into_iter().collect();
         remarks.extend(oldest(&fresh, &better));
@@ -110,6 +116,13 @@ impl<'a> Ingredients<'a> {
         let mature = Duration::try_seconds((self.mature_hours * 3600.0) as i64).unwrap_or_default();
         with_sitter(self.cards, &self.stores.sitter, self.now - mature)
     }
+}
+
+/// The days of session stores to keep: those of a table, and those that the history knows better.
+pub fn days(table: &Table<'_>, kept: Vec<RollupRow>) -> Vec<RollupRow> {
+    let is_of_store = |row: &RollupRow| StoreKind::ALL.iter().any(|kind| kind.as_str() == row.key.source);
+    let fresh = table.parts.iter().map(|part| part.row.clone()).filter(is_of_store);
+    with_kept(merge(fresh), kept)
 }
 
 /// A row of another engine with its pool: the one it states, as a gateway names it, else the only one that holds the member.

@@ -71,7 +71,7 @@ pub(super) struct Mark {
 struct Chain {
     /// Its last user record.
     input: i64,
-    /// The end of its last response.
+    /// The end of the response before, which a clock set back may put behind the next.
     end: i64,
     /// Whether a client-made record stands behind the last user record or response.
     has_error: bool,
@@ -249,7 +249,9 @@ impl ClaudeFile {
             sighting.effort = effort;
         }
         sighting.response.take(record, usage, at);
-        chain.end = chain.end.max(at);
+        if at != NO_TIME {
+            chain.end = at;
+        }
         (chain.has_error, chain.model, chain.effort) = (false, sighting.model, sighting.effort);
     }
 

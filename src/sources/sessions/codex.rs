@@ -95,6 +95,8 @@ pub(super) struct CodexFile {
     pub(super) born: i64,
     /// Threads named by further metas.
     pub(super) ancestors: Vec<String>,
+    /// First dated record: the day of undated ones.
+    pub(super) dated: i64,
     /// Provider and folder by name.
     pub(super) provider: u32,
     /// See `provider`.
@@ -151,6 +153,7 @@ impl Records for CodexFile {
             is_spawned: false,
             born: NO_TIME,
             ancestors: Vec::new(),
+            dated: NO_TIME,
             provider: 0,
             folder: 0,
             advances: Vec::new(),
@@ -176,7 +179,7 @@ impl Records for CodexFile {
     }
 
     fn object(&mut self, object: &[u8], kinds: &mut Kinds) -> Result<(), Odd> {
-        let Record { kind, timestamp, payload } = Record::of(object)?;
+        let Record { kind, timestamp, payload, error } = Record::of(object)?;
         let kind = text(kind);
         let kind = kind.as_deref().unwrap_or("?");
         let count = match (kind, payload.kind.as_deref()) {
@@ -185,7 +188,14 @@ impl Records for CodexFile {
         };
         kinds.count(kind);
         let at = millis(timestamp).unwrap_or(NO_TIME);
+        if self.dated == NO_TIME {
+            self.dated = at;
+        }
         match kind {
+            "turn.failed" => {
+                self.has_error = true;
+                self.mark(MarkKind::Failed(payload::failure(error, b"")), &[timestamp, error], at);
+            }
             "session_meta" => self.meta(&payload),
             "turn_context" => {
                 if let Some(model) = text(payload.model) {
@@ -266,12 +276,7 @@ impl CodexFile {
 
     /// An event.
     fn event(&mut self, payload: &Payload<'_>, count: Option<Count>, timestamp: &[u8], at: i64) {
-        let mark = |file: &mut Self, kind| {
-            let Self { model, effort, records, .. } = *file;
-            let identity = Id::of_parts(&[timestamp, &payload.plain()]);
-            let is_live = file.first_live.is_some();
-            file.marks.push(Mark { kind, place: records, at, identity, model, effort, is_live });
-        };
+        let mark = |file: &mut Self, kind| file.mark(kind, &[timestamp, &payload.plain()], at);
         match payload.kind.as_deref().unwrap_or_default() {
             "task_started" => {
                 match (payload.is_live(at), self.first_live) {
@@ -308,6 +313,13 @@ impl CodexFile {
             }
             _ => {}
         }
+    }
+
+    /// Notes a task, an error or the end of a turn; `parts` tell it from others.
+    fn mark(&mut self, kind: MarkKind, parts: &[&[u8]], at: i64) {
+        let Self { model, effort, records, .. } = *self;
+        let is_live = self.first_live.is_some();
+        self.marks.push(Mark { kind, place: records, at, identity: Id::of_parts(parts), model, effort, is_live });
     }
 
     /// Counters: what they rose by is one response (reference sessions §7.2, step 4).

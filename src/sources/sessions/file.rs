@@ -138,7 +138,7 @@ impl<R: Records> FileState<R> {
         self.tally.longest = self.tally.longest.max(line.length);
         let mut bytes = line.bytes;
         if self.tally.lines == 1 {
-            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+            bytes = bytes.strip_prefix(b"\xef\xbb\xbf").map_or(bytes, super::lines::trim_nul);
         }
         let has_nul = line.length > line.bytes.len() as u64;
         let bytes = bytes.trim_ascii();

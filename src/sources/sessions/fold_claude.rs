@@ -85,7 +85,7 @@ impl<'a, 'g> Fold<'a, 'g> {
         for mark in &file.marks {
             if mark.uuid.is_none_or(|uuid| self.seen.insert(uuid)) {
                 let place = numbers.place([mark.model, mark.effort, mark.session, mark.folder], self.groups);
-                self.mark(mark, place);
+                self.mark(mark, file.dated, place);
             }
         }
     }
@@ -102,10 +102,11 @@ impl<'a, 'g> Fold<'a, 'g> {
         })
     }
 
-    /// Counts a prompt, retry or error.
-    fn mark(&mut self, mark: &Mark, [model, effort, session, folder]: Place) {
+    /// Counts a prompt, retry or error. Without a time it is of the day of its file.
+    fn mark(&mut self, mark: &Mark, dated: i64, [model, effort, session, folder]: Place) {
         let (session, provider) = (joined(session), self.providers[0]);
-        let call = Call { at: mark.at, session, provider, model, effort, folder, ..Call::default() };
+        let at = if mark.at == NO_TIME { dated } else { mark.at };
+        let call = Call { at, session, provider, model, effort, folder, ..Call::default() };
         match mark.kind {
             MarkKind::Nothing => {}
             MarkKind::Task => self.events.tasks += 1,
@@ -147,13 +148,14 @@ impl<'a, 'g> Fold<'a, 'g> {
             effort: name(1),
             session: joined(name(2)),
             folder: name(3),
-            provider: if whole.claims.has(Claims::DIRECT) || gateway == 0 { provider } else { gateway },
+            provider: if whole.claims.has(Claims::DIRECT) { provider } else { gateway },
             is_fast: whole.claims.has(Claims::FAST),
             charge: charge(&whole),
             ..Call::default()
         };
         count(&whole, self.groups.sums(&call));
         self.notes.undated += u64::from(is_undated);
+        self.notes.capped += u64::from(whole.claims.has(Claims::CAPPED));
         self.notes.extra_records += u64::from(whole.records - 1);
         self.notes.split_unknown += unknown_writes(&whole);
     }

@@ -162,7 +162,8 @@ fn take(
         } else {
             seen.insert(advance.identity);
             *counted = true;
-            let call = call_of(&base, &map, advance.model, advance.effort, advance.at);
+            ledger.notes.undated += u64::from(advance.at == NO_TIME);
+            let call = call_of(&base, &map, advance.model, advance.effort, dated(advance.at, file));
             count(advance, file, &Call { charge: charge(advance), ..call }, ledger.groups);
         }
     }
@@ -176,6 +177,11 @@ fn take(
 /// A call under a model and effort of the file.
 fn call_of(base: &Call, map: &[u32], model: u32, effort: u32, at: i64) -> Call {
     Call { at, model: map[model as usize], effort: map[effort as usize], ..*base }
+}
+
+/// A time, or that of the first dated record of the file.
+fn dated(at: i64, file: &CodexFile) -> i64 {
+    if at == NO_TIME { file.dated } else { at }
 }
 
 /// Whether a fork had begun its own work.
@@ -204,7 +210,7 @@ fn charge(advance: &Advance) -> Charge {
 
 /// Counts a task, an error or the end of a turn.
 fn take_mark(mark: &Mark, file: &CodexFile, counted: &[bool], base: &Call, map: &[u32], ledger: &mut Ledger<'_, '_>) {
-    let call = call_of(base, map, mark.model, mark.effort, mark.at);
+    let call = call_of(base, map, mark.model, mark.effort, dated(mark.at, file));
     match mark.kind {
         MarkKind::Task => ledger.events.tasks += u64::from(!file.is_spawned && is_own(file, mark.is_live)),
         MarkKind::Retry => {
@@ -216,7 +222,7 @@ fn take_mark(mark: &Mark, file: &CodexFile, counted: &[bool], base: &Call, map: 
         MarkKind::Complete(Some(first_ms), from, to) => {
             let turn: Vec<&Advance> = (from..to).filter(|at| counted[*at]).map(|at| &file.advances[at]).collect();
             if let (Some(last), Ok(first)) = (turn.last(), u64::try_from(first_ms)) {
-                let call = call_of(base, map, last.model, last.effort, last.at);
+                let call = call_of(base, map, last.model, last.effort, dated(last.at, file));
                 let sums = ledger.groups.sums(&Call { charge: charge(last), ..call });
                 sums.first_token_ms.push(first);
                 let behind = last.busy.filter(|_| is_own(file, last.is_live)).map(|busy| busy - first_ms);

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, NaiveDate, Utc};
+use globset::GlobMatcher;
 
 use super::claude_code::NO_TIME;
 use super::names::Names;
-use super::{StoreSpec, class_of};
+use super::{ClassRule, StoreSpec};
 use crate::vocabulary::{CallKey, CallRow, CallSums, Charge, StatedPool, Timed};
 
 /// Smallest output that is timed, tokens.
@@ -209,4 +210,15 @@ pub(super) fn instant(at: i64) -> Option<DateTime<Utc>> {
 /// A day of a day number.
 fn day(number: i64) -> Option<NaiveDate> {
     instant(number.checked_mul(DAY_MS)?).map(|at| at.date_naive())
+}
+
+/// The class of a working folder and an agent; `unclassified` when no rule applies.
+fn class_of<'a>(rules: &'a [ClassRule], folder: Option<&str>, agent: Option<&str>) -> &'a str {
+    let fits = |glob: Option<&GlobMatcher>, text: Option<&str>| {
+        glob.is_none_or(|glob| text.is_some_and(|text| glob.is_match(text)))
+    };
+    rules
+        .iter()
+        .find(|rule| fits(rule.folder.as_ref(), folder) && fits(rule.agent.as_ref(), agent))
+        .map_or("unclassified", |rule| &rule.class)
 }

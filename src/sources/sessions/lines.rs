@@ -162,7 +162,7 @@ struct Partial {
 }
 
 /// The bytes behind leading NULs.
-fn trim_nul(bytes: &[u8]) -> &[u8] {
+pub(super) fn trim_nul(bytes: &[u8]) -> &[u8] {
     if bytes.first() != Some(&0) {
         return bytes;
     }

@@ -6,7 +6,7 @@ mod entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::BufReader;
+use std::io::{BufReader, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -20,6 +20,16 @@ use entry::{COLUMNS, Cell, Entry, Part, text};
 
 /// Columns without which a file is no export.
 const NEEDED: [&str; 4] = ["startTime", "endTime", "model", "completion_tokens"];
+
+/// Columns without which an export is read, and what then nobody knows.
+const TELLING: [(&str, &str); 6] = [
+    ("status", "failed calls count as answered"),
+    ("metadata", "cached tokens, retries, efforts and classes of errors are unknown"),
+    ("cache_hit", "answers from a cache count as calls"),
+    ("call_type", "calls that generate nothing count as well"),
+    ("spend", "no bill is known"),
+    ("request_id", "calls are told apart by times, model and tokens"),
+];
 
 /// Reads an export: one file, or every `.csv` and `.jsonl` of a folder. Exports overlap, so a call may stand in several rows. Rows
 /// that say the same count once, as they come. Where they differ, everything is read again and the greatest of them counts, so that no
@@ -117,13 +127,14 @@ impl<'a> Export<'a> {
 
     /// Reads a CSV file.
     fn csv(&mut self, path: &Path, shown: &str) -> Result<(), String> {
-        let file = File::open(path).map_err(|error| super::fault(&error))?;
+        let file = opened(path)?;
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(BufReader::with_capacity(1 << 18, file));
         let header = reader.byte_headers().map_err(|_| "is not CSV".to_owned())?.clone();
         let place = |name: &str| header.iter().position(|column| column == name.as_bytes());
         if let Some(missing) = NEEDED.iter().find(|needed| place(needed).is_none()) {
             return Err(format!("has no column {missing}"));
         }
+        self.gaps(shown, &|name| place(name).is_some());
         let places = COLUMNS.map(place);
         let (session, metadata) = (place("session_id"), place("metadata"));
         let mut record = csv::ByteRecord::new();
@@ -143,12 +154,14 @@ impl<'a> Export<'a> {
 
     /// Reads a JSONL file.
     fn jsonl(&mut self, path: &Path, shown: &str) -> Result<(), String> {
-        let file = File::open(path).map_err(|error| super::fault(&error))?;
+        let file = opened(path)?;
         let mut number = 0;
+        let mut known: BTreeSet<&str> = BTreeSet::new();
         let read = Block::default().each_line(&file, u64::MAX, |line| {
             number += 1;
             match serde_json::from_slice::<Value>(line.bytes) {
                 Ok(Value::Object(mut cells)) => {
+                    known.extend(TELLING.map(|(name, _)| name).iter().filter(|name| cells.contains_key(**name)));
                     let metadata = match cells.remove("metadata") {
                         Some(Value::String(text)) => json(&text),
                         other => other.unwrap_or_default(),
@@ -161,7 +174,16 @@ impl<'a> Export<'a> {
                 Ok(_) | Err(_) => self.damaged(shown, number),
             }
         });
+        if number > 0 {
+            self.gaps(shown, &|name| known.contains(name));
+        }
         read.map(drop).map_err(|error| super::fault(&error))
+    }
+
+    /// Says which columns that tell something are not there.
+    fn gaps(&mut self, shown: &str, has: &dyn Fn(&str) -> bool) {
+        let missing = TELLING.iter().filter(|(name, _)| !has(name));
+        self.scan.gaps.extend(missing.map(|(name, so)| format!("{shown} has no column {name}: {so}")));
     }
 
     /// Counts a row that is none.
@@ -183,7 +205,7 @@ impl<'a> Export<'a> {
         self.scan.input.lines += 1;
         let Some((entry, id)) = Entry::of(cells, session, metadata) else { return self.damaged(shown, line) };
         if let Some(greatest) = self.rivals.get_mut(&id) {
-            self.scan.notes.copies_dropped += u64::from(greatest.is_some());
+            self.scan.notes.repeated += u64::from(greatest.is_some());
             *greatest = Some(entry).max(greatest.take());
             return;
         }
@@ -191,7 +213,7 @@ impl<'a> Export<'a> {
         entry.hash(&mut hasher);
         let row = Seen { id, digest: hasher.finish() };
         if let Some(known) = self.seen.get(&row) {
-            self.scan.notes.copies_dropped += 1;
+            self.scan.notes.repeated += 1;
             if known.digest != row.digest {
                 self.contested.insert(id);
             }
@@ -244,7 +266,7 @@ impl<'a> Export<'a> {
             self.scan.events.api_errors += 1;
         } else if row.is_response() {
             sums.responses += 1;
-            self.scan.notes.not_billed += u64::from(call.charge.bill == Bill::Zero);
+            self.scan.notes.not_billed += u64::from(call.charge.bill == Bill::Nothing);
         }
         sums.input_tokens += row.input;
         sums.cache_read_tokens += row.cache_read;
@@ -262,6 +284,17 @@ impl<'a> Export<'a> {
             }
         }
     }
+}
+
+/// A file to read, if it is not packed.
+fn opened(path: &Path) -> Result<File, String> {
+    let fault = |error: std::io::Error| super::fault(&error);
+    let mut file = File::open(path).map_err(fault)?;
+    if super::is_gzip(&file) {
+        return Err(super::GZIP.to_owned());
+    }
+    file.rewind().map_err(fault)?;
+    Ok(file)
 }
 
 /// The text of a CSV cell; an empty one is not there.

@@ -13,26 +13,25 @@ mod lines;
 mod litellm;
 mod names;
 mod opencode;
+mod overlaps;
 mod queue;
+mod remarks;
 mod scan;
 mod skim;
+mod trees;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use globset::GlobMatcher;
 
-use self::claude_code::ClaudeFile;
-use self::codex::CodexFile;
-use self::file::{LineTally, Records};
-use self::fold_codex::Ledger;
-use self::groups::Groups;
+use self::file::LineTally;
 use self::index::InMemory;
 pub use self::index::{Draft, Kept, Shelf};
 pub use self::limits::LimitWindow;
-use self::scan::Taken;
-use self::walk::{Faults, Found};
+pub use self::overlaps::without_overlaps;
+use self::trees::is_transcript;
 use crate::vocabulary::{CallRow, LimitReading, Place, StoreEvents, StoreKind};
 
 /// How many places and faults of a store are kept word for word.
@@ -59,6 +58,8 @@ pub struct StoreSpec {
     pub kind: StoreKind,
     /// Where it is: a folder, or the file of a database or export.
     pub path: PathBuf,
+    /// Every folder of a store of several, with what each is called; empty for a store of one.
+    pub roots: Vec<(PathBuf, String)>,
     /// What it is called in messages.
     pub display: String,
     /// Provider of calls that state none.
@@ -78,7 +79,37 @@ impl StoreSpec {
     pub fn new(kind: StoreKind, path: PathBuf) -> Self {
         let display = path.to_string_lossy().replace('\\', "/");
         let provider = (kind == StoreKind::ClaudeCode).then(|| "anthropic".to_owned());
-        Self { kind, path, display, provider, gateway: None, home: None, homes: BTreeMap::new(), classes: Vec::new() }
+        let (roots, homes, classes) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { kind, path, roots, display, provider, gateway: None, home: None, homes, classes }
+    }
+
+    /// A store at a path that starts at the workspace. Of Claude Code it may be a list with commas, as `CLAUDE_CONFIG_DIR` may be:
+    /// several folders are one store, and ids are unique over all of them.
+    pub fn below(kind: StoreKind, workspace: &Path, path: &Path) -> Self {
+        let mut spec = Self::new(kind, workspace.join(path));
+        spec.display = path.to_string_lossy().replace('\\', "/");
+        let parts: Vec<&str> = spec.display.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
+        if kind == StoreKind::ClaudeCode && parts.len() > 1 && !spec.path.exists() {
+            spec.roots = parts.into_iter().map(|part| (workspace.join(part), part.to_owned())).collect();
+        }
+        spec
+    }
+
+    /// Its folders, or its file, with what each is called.
+    pub fn tops(&self) -> Vec<(&Path, &str)> {
+        if self.roots.is_empty() {
+            return vec![(&self.path, &self.display)];
+        }
+        self.roots.iter().map(|(path, shown)| (path.as_path(), shown.as_str())).collect()
+    }
+
+    /// What a file of it is called.
+    fn shown(&self, name: &str) -> String {
+        match (name.is_empty(), self.roots.is_empty()) {
+            (true, _) => self.display.clone(),
+            (false, true) => format!("{}/{name}", self.display),
+            (false, false) => name.to_owned(),
+        }
     }
 }
 
@@ -124,6 +155,10 @@ pub struct StoreNotes {
     pub codex_orphan_replay_tokens: u64,
     /// Copies of calls under another id.
     pub copies_dropped: u64,
+    /// Rows of calls that stand in other rows too: exports overlap.
+    pub repeated: u64,
+    /// Responses that state more tokens than are counted.
+    pub capped: u64,
     /// Calls answered from a cache of the gateway: no model work.
     pub cache_hits: u64,
     /// Rows that are no generation.
@@ -151,6 +186,10 @@ pub struct StoreScan {
     pub unknown_kinds: BTreeMap<String, u64>,
     /// The first damaged lines.
     pub damaged: Vec<Place>,
+    /// Of the last lines still being written, those of files that were cut off: nobody writes on.
+    pub cut_tails: u64,
+    /// What files do not say at all, one sentence each.
+    pub gaps: BTreeSet<String>,
     /// Files and folders that could not be read, with the reason: the first few.
     pub faults: Vec<String>,
     /// How many there are.
@@ -194,107 +233,11 @@ pub fn read_with(
             scan.fault(&spec.display, "is not a regular file");
             scan
         }
-        StoreKind::ClaudeCode => claude_code(spec, joined, shelf, progress),
-        StoreKind::Codex => codex(spec, joined, shelf, progress),
+        StoreKind::ClaudeCode => trees::claude_code(spec, joined, shelf, progress),
+        StoreKind::Codex => trees::codex(spec, joined, shelf, progress),
         StoreKind::Opencode => opencode::read(spec, joined, progress),
         StoreKind::Litellm => litellm::read(spec, joined, progress),
     }
-}
-
-/// Reads a Claude Code tree.
-fn claude_code(
-    spec: &StoreSpec,
-    joined: &BTreeSet<String>,
-    shelf: Option<&dyn Shelf>,
-    progress: Progress<'_>,
-) -> StoreScan {
-    const KNOWN: [&str; 12] = [
-        "assistant",
-        "user",
-        "system",
-        "summary",
-        "progress",
-        "file-history-snapshot",
-        "queue-operation",
-        "attachment",
-        "custom-title",
-        "last-prompt",
-        "started",
-        "result",
-    ];
-    let below = if spec.path.join("projects").is_dir() { "projects" } else { "" };
-    let (found, faults) = walk::files(&spec.path, &[below], is_transcript);
-    let (mut events, mut notes) = (StoreEvents::default(), StoreNotes::default());
-    let mut groups = Groups::new(spec, joined);
-    let mut fold = fold_claude::Fold::new(spec, &mut groups, &mut events, &mut notes);
-    let take = &mut |file: &Taken<'_, ClaudeFile>| fold.take(file.number, &file.state.records);
-    let scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
-    fold.finish();
-    StoreScan { rows: groups.rows(), events, notes, ..scan }
-}
-
-/// Reads Codex rollouts.
-fn codex(spec: &StoreSpec, joined: &BTreeSet<String>, shelf: Option<&dyn Shelf>, progress: Progress<'_>) -> StoreScan {
-    const KNOWN: [&str; 6] =
-        ["session_meta", "turn_context", "response_item", "event_msg", "compacted", "ghost_snapshot"];
-    let folders = ["sessions", "archived_sessions"];
-    // The setting may name a folder of rollouts itself.
-    let has_folders = folders.iter().any(|below| spec.path.join(below).is_dir());
-    let is_rollout = |name: &str| is_transcript(name) && (has_folders || name.starts_with("rollout-"));
-    let below = if has_folders { &folders[..] } else { &[""] };
-    let (found, faults) = walk::files(&spec.path, below, is_rollout);
-    let mut fold = fold_codex::Fold::default();
-    let take = &mut |file: &Taken<'_, CodexFile>| fold.take(file.number, file.name, &file.state.records);
-    let mut scan = scan_files(spec, &found, faults, shelf, progress, &KNOWN, take);
-    let mut groups = Groups::new(spec, joined);
-    let StoreScan { events, notes, windows, limits, .. } = &mut scan;
-    fold.finish(&found, spec, &mut Ledger { groups: &mut groups, events, notes, windows, limits });
-    scan.rows = groups.rows();
-    scan
-}
-
-/// Whether a file name is that of a transcript.
-fn is_transcript(name: &str) -> bool {
-    walk::ends(name, ".jsonl") || walk::ends(name, ".jsonl.zst")
-}
-
-/// Reads the files of a tree, adds up their lines and hands each on.
-fn scan_files<R: Records>(
-    spec: &StoreSpec,
-    found: &Found,
-    faults: Faults,
-    shelf: Option<&dyn Shelf>,
-    progress: Progress<'_>,
-    known: &[&str],
-    take: &mut dyn FnMut(&Taken<'_, R>),
-) -> StoreScan {
-    let mut scan = StoreScan::default();
-    let root = match std::fs::metadata(&spec.path) {
-        Ok(meta) if meta.is_dir() => None,
-        Ok(_) => Some("is not a folder".to_owned()),
-        Err(error) => Some(fault(&error)),
-    };
-    if let Some(reason) = &root {
-        scan.fault(&spec.display, reason);
-    }
-    let shown = |name: &str| if name.is_empty() { spec.display.clone() } else { format!("{}/{name}", spec.display) };
-    for (name, reason) in faults.into_iter().filter(|(name, _)| root.is_none() || !name.is_empty()) {
-        scan.fault(&shown(&name), &reason);
-    }
-    let scanned = scan::scan(found, shelf, progress, &mut |file: Taken<'_, R>| {
-        scan.add_lines(&|| shown(file.name), &file.state.tally);
-        if let Some(fault) = file.fault {
-            scan.fault(&shown(file.name), fault);
-        }
-        take(&file);
-    });
-    scan.bytes_read = scanned.bytes_read;
-    scan.ways = scanned.ways;
-    scan.index_fault = scanned.index_fault;
-    scan.input.files = found.len() as u64;
-    let unknown = scan.kinds.iter().filter(|(kind, _)| !known.contains(&kind.as_str()));
-    scan.unknown_kinds = unknown.map(|(kind, count)| (kind.clone(), *count)).collect();
-    scan
 }
 
 impl StoreScan {
@@ -338,17 +281,6 @@ impl StoreScan {
     }
 }
 
-/// The class of a working folder and an agent; `unclassified` when no rule applies.
-fn class_of<'a>(rules: &'a [ClassRule], folder: Option<&str>, agent: Option<&str>) -> &'a str {
-    let fits = |glob: Option<&GlobMatcher>, text: Option<&str>| {
-        glob.is_none_or(|glob| text.is_some_and(|text| glob.is_match(text)))
-    };
-    rules
-        .iter()
-        .find(|rule| fits(rule.folder.as_ref(), folder) && fits(rule.agent.as_ref(), agent))
-        .map_or("unclassified", |rule| &rule.class)
-}
-
 /// The bytes of a file; the error is a fragment without the path.
 pub fn whole_file(path: &std::path::Path) -> Result<Vec<u8>, String> {
     match std::fs::metadata(path) {
@@ -358,49 +290,21 @@ pub fn whole_file(path: &std::path::Path) -> Result<Vec<u8>, String> {
     }
 }
 
+/// What is wrong with a file that is packed with gzip.
+const GZIP: &str = "is packed with gzip, which is not read: unpack it, or pack it with zstd";
+
+/// Whether a file is packed with gzip, whatever its name.
+fn is_gzip(mut source: &std::fs::File) -> bool {
+    use std::io::Read as _;
+    let mut head = [0; 2];
+    source.read_exact(&mut head).is_ok() && head == [0x1f, 0x8b]
+}
+
 /// What went wrong with a file, without the path and without the words of one operating system.
 fn fault(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "does not exist".to_owned(),
         std::io::ErrorKind::PermissionDenied => "may not be read".to_owned(),
         kind => format!("cannot be read: {kind}"),
-    }
-}
-
-impl StoreScan {
-    /// What to say about the reading and counting of a store, one sentence each.
-    pub fn remarks(&self, name: &str) -> Vec<String> {
-        let responses: u64 = self.rows.iter().map(|row| row.sums.responses).sum();
-        let incomplete: u64 = self.rows.iter().map(|row| row.sums.output_incomplete).sum();
-        let StoreInput { files, lines, malformed_lines, open_tails, .. } = self.input;
-        let mut remarks = vec![format!("{name}: {responses} responses in {files} files and {lines} lines")];
-        let damaged: Vec<String> = self.damaged.iter().map(ToString::to_string).collect();
-        let kinds = |kinds: &BTreeMap<String, u64>| {
-            kinds.iter().map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")
-        };
-        let notes = &self.notes;
-        let facts = [
-            (malformed_lines, format!("damaged lines, the first: {}", damaged.join(", "))),
-            (open_tails, "last lines still being written: read next time".to_owned()),
-            (self.fault_count, format!("files or folders not read: {}", self.faults.join("; "))),
-            (incomplete, format!("of {responses} responses have no final count; the output sum is a lower bound")),
-            (self.unknown_kinds.values().sum(), format!("records of unknown kinds: {}", kinds(&self.unknown_kinds))),
-            (notes.undated, "responses without a time, put on the day of their file".to_owned()),
-            (notes.split_unknown, "tokens written to cache for an unknown time: not priced".to_owned()),
-            (notes.codex_orphan_replay_tokens, "tokens of copied work whose own file is gone: not counted".to_owned()),
-            (notes.copies_dropped, "copies of calls under another id: not counted".to_owned()),
-            (notes.cache_hits, "answers from a cache: left out".to_owned()),
-            (notes.not_generation, "calls that generate nothing: left out".to_owned()),
-            (notes.not_billed, "responses with tokens and no bill: cost unknown".to_owned()),
-            (
-                notes.silent,
-                "messages without tokens and without an error, as those still under way: not counted".to_owned(),
-            ),
-        ];
-        remarks.extend(
-            facts.into_iter().filter(|(count, _)| *count > 0).map(|(count, fact)| format!("{name}: {count} {fact}")),
-        );
-        remarks.extend(self.asides.iter().map(|aside| format!("{name}: {aside}")));
-        remarks
     }
 }

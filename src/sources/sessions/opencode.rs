@@ -1,6 +1,7 @@
 //! opencode's store: its database of either generation, the routing tables beside it, and the JSON files of older
 //! releases. Read-only; tables of accounts and credentials are never named (references sessions §3, pools §4).
 
+mod columns;
 mod count;
 mod database;
 mod files;

@@ -11,7 +11,7 @@ use super::index::{Entry, Keeper, Old, Shelf};
 use super::lines::Block;
 use super::names::Id;
 use super::queue::Queue;
-use super::walk::{Found, FoundFile, ends};
+use super::walk::{Found, FoundFile, Stat, ends};
 
 /// Bytes at the head of a file, and before the offset, that tell whether it is the same file.
 const PROBE: usize = 4096;
@@ -134,8 +134,8 @@ impl<'a, 's> Desk<'a, 's> {
 
     /// Whether a file is as it was when it was read to its end.
     fn is_unchanged(&self, number: u32) -> bool {
-        let stat = self.found.stat(number as usize);
-        self.known[number as usize].is_some_and(|known| self.old.is_unchanged(known, stat))
+        let (at, stat) = (number as usize, self.found.stat(number as usize));
+        self.known[at].is_some_and(|known| self.old.is_unchanged(known, stat, || self.found.name(at)))
     }
 
     /// One file, from the index or from whichever thread read it.
@@ -157,9 +157,10 @@ impl<'a, 's> Desk<'a, 's> {
     /// What the index knows of a file that did not change.
     fn kept<R: Records>(&self, number: u32) -> Option<(FileState<R>, Outcome)> {
         let (entry, closed) = self.old.get(self.known[number as usize]?)?;
-        let is_it = entry.stat == *self.found.stat(number as usize);
+        let (name, stat) = (self.found.name(number as usize), self.found.stat(number as usize));
+        let is_it = entry.stat.inode == stat.inode && is_same(&entry, &name, stat);
         let state = postcard::from_bytes(&closed).ok()?;
-        let is_it = is_it && is_alike::<R>(&entry.name, &self.found.name(number as usize));
+        let is_it = is_it && is_alike::<R>(&entry.name, &name);
         let Entry { offset, probes, .. } = entry;
         let outcome = Outcome { offset, probes: Some(probes), way: 2, ..Outcome::of(closed) };
         is_it.then_some((state, outcome))
@@ -187,6 +188,10 @@ impl<'a, 's> Desk<'a, 's> {
     fn open<R: Records>(&self, number: u32, file: &FoundFile, block: &mut Block) -> Result<Outcome, String> {
         let fault = |error: std::io::Error| super::fault(&error);
         let source = File::open(&file.path).map_err(fault)?;
+        if super::is_gzip(&source) {
+            return Err(super::GZIP.to_owned());
+        }
+        (&source).seek(SeekFrom::Start(0)).map_err(fault)?;
         if ends(&file.name, ".zst") {
             return Ok(packed(source, FileState::<R>::begin(&file.name), block));
         }
@@ -206,10 +211,12 @@ impl<'a, 's> Desk<'a, 's> {
         Ok(Outcome { probes, bytes, way, ..Outcome::of_read(&read) })
     }
 
-    /// What is known of a file that begins as it did and may have grown.
+    /// What is known of a file that begins as it did and has grown, or did not change. One of the same size that was written to is
+    /// another one: head and end say nothing of what lies between.
     fn grown<R: Records>(&self, number: u32, file: &FoundFile, source: &File) -> Option<FileState<R>> {
         let (entry, state) = self.old.get(self.known[number as usize]?)?;
-        let is_it = entry.stat.inode == file.stat.inode && entry.offset <= file.stat.size;
+        let is_it = entry.stat.inode == file.stat.inode
+            && (file.stat.size > entry.stat.size || is_same(&entry, &file.name, &file.stat));
         let is_it = is_it && is_alike::<R>(&entry.name, &file.name);
         (is_it && probes(source, entry.offset).is_ok_and(|probes| probes == entry.probes))
             .then(|| postcard::from_bytes(&state).ok())?
@@ -232,6 +239,13 @@ impl Outcome {
 /// The bytes of a state.
 fn encode<R: Records>(state: &FileState<R>) -> Vec<u8> {
     postcard::to_stdvec(state).expect("memory can be written")
+}
+
+/// Whether a file is as it was; a new name alone changes nothing in it.
+fn is_same(entry: &Entry, name: &str, stat: &Stat) -> bool {
+    let old = &entry.stat;
+    let is_touched = old.touched_ns != stat.touched_ns && entry.name == name;
+    (old.size, old.changed_ns) == (stat.size, stat.changed_ns) && !is_touched
 }
 
 /// Whether what was read under one name is what would have been read under another.

@@ -28,8 +28,10 @@ pub(super) struct Stat {
     pub(super) inode: (u64, u64),
     /// Size in bytes.
     pub(super) size: u64,
-    /// Time of the last change, nanoseconds.
+    /// Time of the last change of its content, nanoseconds.
     pub(super) changed_ns: i64,
+    /// Time of the last change of anything of it, its name included, nanoseconds: nobody can set it back.
+    pub(super) touched_ns: i64,
 }
 
 /// Folders and files that could not be entered, with the reason.
@@ -97,12 +99,17 @@ impl Found {
 /// Every regular file below some folders of a root whose name passes: folder by folder as given, the files of a folder before
 /// its folders, both by name. Links to folders are not entered; the root may be one. A folder that is missing holds nothing.
 pub(super) fn files(root: &Path, below: &[&str], passes: impl Fn(&str) -> bool) -> (Found, Faults) {
+    let top = |below: &&str| (if below.is_empty() { root.to_owned() } else { root.join(below) }, (*below).to_owned());
+    files_of(root, &below.iter().map(top).collect::<Vec<_>>(), passes)
+}
+
+/// As [`files`], of folders that stand anywhere, each with the name that goes before those of its files.
+pub(super) fn files_of(root: &Path, tops: &[(PathBuf, String)], passes: impl Fn(&str) -> bool) -> (Found, Faults) {
     let found = Found { root: root.to_owned(), ..Found::default() };
     let mut walk = Walk { passes, found, faults: Vec::new() };
-    for below in below {
-        let top = if below.is_empty() { root.to_owned() } else { root.join(below) };
+    for (top, name) in tops {
         if top.symlink_metadata().is_ok() {
-            walk.enter(&top, below, 0);
+            walk.enter(top, name, 0);
         }
     }
     walk.found.files.shrink_to_fit();
@@ -141,6 +148,8 @@ impl<F: Fn(&str) -> bool> Walk<F> {
             let text = file.to_string_lossy();
             if (self.passes)(&text) {
                 self.file(folder.join(&file), name, &text);
+            } else if text.strip_suffix(".gz").is_some_and(&self.passes) {
+                self.faults.push((joined(name, &text), super::GZIP.to_owned()));
             }
         }
         for below in folders {
@@ -157,8 +166,7 @@ impl<F: Fn(&str) -> bool> Walk<F> {
     fn file(&mut self, path: PathBuf, folder: &str, name: &str) {
         match std::fs::metadata(&path) {
             Ok(meta) if meta.is_file() => {
-                let (inode, changed_ns) = identity(&meta);
-                self.found.add(folder, name, path, Stat { inode, size: meta.len(), changed_ns });
+                self.found.add(folder, name, path, stat(&meta));
             }
             Ok(meta) if meta.is_dir() => {}
             Ok(_) => self.faults.push((joined(folder, name), "is not a regular file".to_owned())),
@@ -168,22 +176,35 @@ impl<F: Fn(&str) -> bool> Walk<F> {
 }
 
 /// A name below another.
-fn joined(above: &str, name: &str) -> String {
-    if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") }
+pub(super) fn joined(above: &str, name: &str) -> String {
+    if name.is_empty() {
+        above.to_owned()
+    } else if above.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{above}/{name}")
+    }
 }
 
-/// Device, inode and time of the last change.
+/// Size, device, inode and times.
 #[cfg(unix)]
-fn identity(meta: &Metadata) -> ((u64, u64), i64) {
+fn stat(meta: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt as _;
-    ((meta.dev(), meta.ino()), meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec()))
+    let ns = |seconds: i64, more: i64| seconds.saturating_mul(1_000_000_000).saturating_add(more);
+    Stat {
+        inode: (meta.dev(), meta.ino()),
+        size: meta.len(),
+        changed_ns: ns(meta.mtime(), meta.mtime_nsec()),
+        touched_ns: ns(meta.ctime(), meta.ctime_nsec()),
+    }
 }
 
 /// Elsewhere there is no inode: only path, size and time tell files apart.
 #[cfg(not(unix))]
-fn identity(meta: &Metadata) -> ((u64, u64), i64) {
+fn stat(meta: &Metadata) -> Stat {
     let since = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    ((0, 0), since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default())
+    let changed_ns = since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default();
+    Stat { inode: (0, 0), size: meta.len(), changed_ns, touched_ns: 0 }
 }
 
 /// Whether a name ends so. Clients write their endings in small letters, and only those are theirs.

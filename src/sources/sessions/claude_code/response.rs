@@ -11,28 +11,30 @@ use crate::vocabulary::ServiceTier;
 
 /// Claims about a response, one bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Claims(u8);
+pub(crate) struct Claims(u16);
 
 impl Claims {
     /// Some record is final.
-    pub(crate) const FINAL: u8 = 1;
+    pub(crate) const FINAL: u16 = 1;
     /// Every record is of a side chain.
-    pub(crate) const SIDE: u8 = 2;
+    pub(crate) const SIDE: u16 = 2;
     /// It ran in fast mode.
-    pub(crate) const FAST: u8 = 4;
+    pub(crate) const FAST: u16 = 4;
     /// It came straight from the vendor: it has a request id and no id of a gateway.
-    pub(crate) const DIRECT: u8 = 8;
+    pub(crate) const DIRECT: u16 = 8;
     /// How long its writes to cache live is known.
-    pub(crate) const SPLIT: u8 = 16;
+    pub(crate) const SPLIT: u16 = 16;
     /// No record of it states an id: it can be in no other file.
-    pub(crate) const NAMELESS: u8 = 32;
+    pub(crate) const NAMELESS: u16 = 32;
     /// It was served as a batch. With [`Self::PRIORITY`]: in a way that is neither.
-    const BATCH: u8 = 64;
+    const BATCH: u16 = 64;
     /// It was served before others.
-    const PRIORITY: u8 = 128;
+    const PRIORITY: u16 = 128;
+    /// Some count is larger than what is kept of it.
+    pub(crate) const CAPPED: u16 = 256;
 
     /// Whether a claim holds.
-    pub(crate) fn has(self, claim: u8) -> bool {
+    pub(crate) fn has(self, claim: u16) -> bool {
         self.0 & claim != 0
     }
 
@@ -53,7 +55,7 @@ impl Claims {
     }
 
     /// Says whether a claim holds.
-    fn set(&mut self, claim: u8, holds: bool) {
+    fn set(&mut self, claim: u16, holds: bool) {
         self.0 = if holds { self.0 | claim } else { self.0 & !claim };
     }
 }
@@ -107,6 +109,8 @@ impl Response {
         claims.set(Claims::FAST, usage.is_fast);
         claims.set(Claims::DIRECT, is_direct);
         claims.set(Claims::SPLIT, usage.write_1h.is_some());
+        let counts = [usage.input, usage.cache_read, usage.cache_write, usage.output];
+        claims.set(Claims::CAPPED, counts.contains(&u32::MAX));
         claims.serve(usage.tier);
         let Usage { input, cache_read, cache_write, output, .. } = *usage;
         let write_1h = usage.write_1h.unwrap_or(0);
@@ -133,7 +137,7 @@ impl Response {
         self.output = self.output.max(other.output);
         self.records = self.records.saturating_add(other.records);
         self.end = self.end.max(other.end);
-        for claim in [Claims::FINAL, Claims::FAST, Claims::DIRECT, Claims::BATCH, Claims::PRIORITY] {
+        for claim in [Claims::FINAL, Claims::FAST, Claims::DIRECT, Claims::CAPPED, Claims::BATCH, Claims::PRIORITY] {
             self.claims.set(claim, self.claims.has(claim) || other.claims.has(claim));
         }
         self.claims.set(Claims::SIDE, self.claims.has(Claims::SIDE) && other.claims.has(Claims::SIDE));

@@ -5,8 +5,10 @@ use serde_json::Value;
 
 use crate::sources::sessions::skim::{Fields, Items, says, text};
 
-/// Words of a limit message.
-const LIMIT_WORDS: [&str; 2] = ["Claude AI usage limit reached|", "You've hit your limit"];
+/// Words of a limit message, in small letters: those that say it by themselves, and those that do with `limit` behind them.
+const LIMIT_WORDS: [&str; 2] = ["usage limit reached", "limit reached ∙ resets"];
+/// See [`LIMIT_WORDS`].
+const LIMIT_STARTS: [&str; 2] = ["you've hit your ", "you've reached your "];
 /// How a prompt begins that nobody typed.
 const ECHOES: [&str; 3] = ["<command-", "<local-command-", "Caveat: The messages below"];
 
@@ -106,16 +108,21 @@ pub(super) fn failure(error: &[u8], content: &[u8]) -> Failure {
     } else {
         String::from_utf8_lossy(content).into_owned()
     };
-    let error = text(error).unwrap_or_default();
-    if error == "rate_limit" || LIMIT_WORDS.iter().any(|limit| words.contains(limit)) {
+    let words = words.replace('\u{2019}', "'").to_lowercase();
+    let error = text(error).unwrap_or_default().to_lowercase();
+    let is_start = |start: &&str| words.split_once(*start).is_some_and(|(_, rest)| rest.contains("limit"));
+    if error == "rate_limit"
+        || LIMIT_WORDS.iter().any(|limit| words.contains(limit))
+        || LIMIT_STARTS.iter().any(is_start)
+    {
         return Failure::Quota;
     }
     let says = |parts: &[&str]| parts.iter().any(|part| error.contains(part) || words.contains(part));
-    if says(&["overloaded", "API Error: 5", "server_error"]) {
+    if says(&["overloaded", "api error: 5", "server_error"]) {
         Failure::Overloaded
-    } else if says(&["auth", "billing", "credit", "API Error: 401", "API Error: 403", "Invalid API key"]) {
+    } else if says(&["auth", "billing", "credit", "api error: 401", "api error: 403", "invalid api key"]) {
         Failure::Auth
-    } else if says(&["Connection error", "network", "ECONN", "fetch failed"]) {
+    } else if says(&["connection error", "network", "econn", "fetch failed"]) {
         Failure::Network
     } else {
         Failure::Other

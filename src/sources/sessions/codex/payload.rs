@@ -18,12 +18,14 @@ pub(super) struct Record<'a> {
     pub(super) timestamp: &'a [u8],
     /// `payload`, if its kind has one that means something.
     pub(super) payload: Payload<'a>,
+    /// `error`: what `codex exec --json` prints of a turn that failed.
+    pub(super) error: &'a [u8],
 }
 
 impl<'a> Record<'a> {
     /// The fields of a record. The payload is read where it stands if its kind is known by then, else behind the record.
     pub(super) fn of(object: &'a [u8]) -> Result<Self, Odd> {
-        let (mut kind, mut timestamp, mut late): (&[u8], &[u8], &[u8]) = (b"", b"", b"");
+        let (mut kind, mut timestamp, mut late, mut error): (&[u8], &[u8], &[u8], &[u8]) = (b"", b"", b"", b"");
         let mut payload = Payload::default();
         let mut fields = Fields::of(object)?;
         while let Some(key) = fields.next_key()? {
@@ -40,6 +42,7 @@ impl<'a> Record<'a> {
             match key {
                 b"type" => kind = value,
                 b"timestamp" => timestamp = value,
+                b"error" => error = value,
                 b"payload" => (payload, late) = (Payload::default(), value),
                 _ => {}
             }
@@ -52,7 +55,7 @@ impl<'a> Record<'a> {
         } else if !has_fields(kind) {
             payload = Payload::default();
         }
-        Ok(Self { kind, timestamp, payload })
+        Ok(Self { kind, timestamp, payload, error })
     }
 }
 
@@ -153,19 +156,24 @@ impl<'a> Payload<'a> {
 
     /// Why a call failed.
     pub(super) fn failure(&self) -> Failure {
-        let words = text(self.message).unwrap_or_default();
-        let info = String::from_utf8_lossy(self.error);
-        let mentions = |parts: &[&str]| parts.iter().any(|part| info.contains(part) || words.contains(part));
-        if says(self.error, "usage_limit_exceeded") || words.contains("usage limit") {
-            Failure::Quota
-        } else if mentions(&["overload", "server_error", "internal_server", "high demand"]) {
-            Failure::Overloaded
-        } else if mentions(&["unauthorized", "auth"]) {
-            Failure::Auth
-        } else if mentions(&["stream disconnected", "connection", "http_connection", "network"]) {
-            Failure::Network
-        } else {
-            Failure::Other
-        }
+        failure(self.message, self.error)
+    }
+}
+
+/// Why a call failed, by its message and its kind as written.
+pub(super) fn failure(message: &[u8], kind: &[u8]) -> Failure {
+    let words = text(message).unwrap_or_else(|| String::from_utf8_lossy(message));
+    let info = String::from_utf8_lossy(kind);
+    let mentions = |parts: &[&str]| parts.iter().any(|part| info.contains(part) || words.contains(part));
+    if says(kind, "usage_limit_exceeded") || words.contains("usage limit") {
+        Failure::Quota
+    } else if mentions(&["overload", "server_error", "internal_server", "high demand"]) {
+        Failure::Overloaded
+    } else if mentions(&["unauthorized", "auth"]) {
+        Failure::Auth
+    } else if mentions(&["stream disconnected", "connection", "http_connection", "network"]) {
+        Failure::Network
+    } else {
+        Failure::Other
     }
 }

@@ -17,6 +17,8 @@ struct Slot {
     inode: u64,
     /// Of everything that must be equal if the file is not to be read again; 0 for a file that was not read to its end.
     stamp: u64,
+    /// When anything of it changed last.
+    touched_ns: i64,
     /// Where its record begins.
     at: u64,
 }
@@ -65,6 +67,7 @@ impl<'a> Old<'a> {
                 name: xxh3_64(entry.name.as_bytes()),
                 inode: digest(&entry.stat.inode),
                 stamp: if is_whole(&entry) { stamp(&entry.stat) } else { 0 },
+                touched_ns: entry.stat.touched_ns,
                 at,
             });
             at += (HEAD + record.len()) as u64;
@@ -97,9 +100,16 @@ impl<'a> Old<'a> {
         numbers
     }
 
-    /// Whether a file is as it was when it was read to its end.
-    pub(in crate::sources::sessions) fn is_unchanged(&self, number: u32, stat: &Stat) -> bool {
-        self.slots[number as usize].stamp == stamp(stat)
+    /// Whether a file is as it was when it was read to its end. A new name touches a file and changes nothing in it.
+    pub(in crate::sources::sessions) fn is_unchanged(
+        &self,
+        number: u32,
+        stat: &Stat,
+        name: impl Fn() -> String,
+    ) -> bool {
+        let slot = &self.slots[number as usize];
+        let is_renamed = || slot.name != xxh3_64(name().as_bytes());
+        slot.stamp == stamp(stat) && (slot.touched_ns == stat.touched_ns || is_renamed())
     }
 
     /// What is known of a file, and its encoded state. `None` when the bytes have changed under way.

@@ -11,7 +11,7 @@ use crate::sources::sessions::codex::inside;
 use crate::sources::sessions::fold_claude::translate;
 use crate::sources::sessions::groups::{Call, Groups, MIN_OUTPUT, timed};
 use crate::sources::sessions::names::Id;
-use crate::vocabulary::{Bill, CallSums, Charge, StatedPool, StoreEvents, Usd};
+use crate::vocabulary::{Bill, CallSums, Charge, StatedPool, StoreEvents};
 
 /// Counts every message once, by id; of copies under other ids the one that the router knows counts, else the first.
 pub(super) fn fold(mut found: Found, spec: &StoreSpec, joined: &BTreeSet<String>, scan: &mut StoreScan) {
@@ -64,14 +64,15 @@ impl Count<'_, '_> {
             None
         };
         for (at, attempt) in attempts.iter().enumerate() {
-            let mut of_attempt = self.attempt(attempt, &call);
             if own == Some(at) {
-                of_attempt = Call { at: call.at, charge: call.charge, ..of_attempt };
-            } else {
-                self.groups.sums(&of_attempt).calls += 1;
-                if !message.has_tokens() && message.trouble.is_none() {
-                    attempt.time(attempt.output, self.groups.sums(&of_attempt));
-                }
+                self.end(attempt, &call);
+                continue;
+            }
+            let of_attempt = self.attempt(attempt, &call);
+            let sums = self.groups.sums(&of_attempt);
+            sums.calls += 1;
+            if !message.has_tokens() && message.trouble.is_none() {
+                attempt.time(attempt.output, sums);
             }
             self.end(attempt, &of_attempt);
         }
@@ -82,10 +83,7 @@ impl Count<'_, '_> {
     fn call(&mut self, message: &Message, own: Option<&Attempt>, last: Option<&Attempt>) -> Call {
         let session = self.found.sessions.get(&message.session);
         let stated = own.or(last).map_or(&StatedPool::Nothing, |attempt| &attempt.stated).clone();
-        let [provider, model, effort] = match own {
-            Some(own) if message.model == 0 => [own.provider, own.model, own.effort],
-            _ => [message.provider, message.model, message.effort],
-        };
+        let [provider, model, effort] = message.member(own);
         let of_session = |own: u32, of: fn(&Session) -> u32| if own == 0 { session.map_or(0, of) } else { own };
         Call {
             at: if message.completed == NO_TIME { message.created } else { message.completed },
@@ -170,11 +168,8 @@ impl Count<'_, '_> {
         sums.cache_write_unknown_tokens += message.cache_write;
         sums.output_tokens += message.output;
         sums.reasoning_tokens += message.reasoning;
-        match call.charge.bill {
-            Bill::Billed => sums.bill(message.cost.unwrap_or_default(), true),
-            Bill::Zero => self.scan.notes.not_billed += 1,
-            Bill::Unstated => {}
-        }
+        sums.bill(message.cost.unwrap_or_default(), true);
+        self.scan.notes.not_billed += u64::from(call.charge.bill == Bill::Nothing);
         if attempts.is_empty() {
             sums.retries += message.retries;
             self.scan.events.retries += message.retries;
@@ -244,6 +239,17 @@ impl Message {
             .or_else(|| attempts.iter().rposition(|attempt| is_member(attempt) && attempt.end != End::RaceLost))
     }
 
+    /// Provider, model and effort: its own word, else that of the attempt that gave it.
+    fn member(&self, own: Option<&Attempt>) -> [u32; 3] {
+        match own {
+            Some(own) if self.model == 0 => [own.provider, own.model, own.effort],
+            Some(own) if self.effort == 0 && (own.provider, own.model) == (self.provider, self.model) => {
+                [self.provider, self.model, own.effort]
+            }
+            _ => [self.provider, self.model, self.effort],
+        }
+    }
+
     /// Adds the times of an answer. Those of the attempt that gave it replace those of the message; retries that the router
     /// logged lie outside of them.
     fn time(&self, attempts: &[Attempt], own: Option<usize>, tools: &[(i64, i64)], sums: &mut CallSums) {
@@ -282,19 +288,10 @@ impl Message {
         (self.completed != NO_TIME).then(|| self.completed - self.created - inside(&own, self.created, self.completed))
     }
 
-    /// What the message says it cost.
-    fn bill(&self) -> Bill {
-        match self.cost {
-            _ if !self.has_tokens() => Bill::Unstated,
-            Some(cost) if Usd::billed(cost).is_some() => Bill::Billed,
-            Some(0.0) => Bill::Zero,
-            _ => Bill::Unstated,
-        }
-    }
-
     /// What its price depends on.
     fn charge(&self) -> Charge {
         let tokens = [self.input, self.cache_read, 0, 0, self.cache_write, self.output];
-        Charge { bill: self.bill(), ..Charge::of(tokens) }
+        let bill = if self.has_tokens() { Bill::of(self.cost) } else { Bill::Unstated };
+        Charge { bill, ..Charge::of(tokens) }
     }
 }

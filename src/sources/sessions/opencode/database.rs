@@ -1,16 +1,14 @@
 //! The tables of `opencode.db`, probed column by column. Whatever is missing is not read; nothing is ever written.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, Row, RowIndex};
-use serde_json::Value;
+use rusqlite::{Connection, OpenFlags, Row};
 
+use super::columns::{Asks, columns, json, number, rounded, text};
 use super::limits::Asked;
 use super::message::{MOST_MS, Message, member, tokens, tool_interval};
 use super::routes::{Attempt, End};
@@ -96,86 +94,6 @@ fn escaped(path: &Path) -> String {
         }
         out
     })
-}
-
-/// The columns of a table; none when there is no such table.
-fn columns(database: &Connection, table: &str) -> rusqlite::Result<HashSet<String>> {
-    let mut statement = database.prepare("SELECT name FROM pragma_table_info(?1)")?;
-    statement.query_map([table], |row| row.get(0))?.collect()
-}
-
-/// What is asked of a table.
-struct Asks {
-    /// Its name.
-    table: &'static str,
-    /// Columns without which a row says nothing.
-    needed: &'static [&'static str],
-    /// Columns that may be missing, with what is then not known.
-    optional: &'static [(&'static str, &'static str)],
-    /// The order of rows.
-    order: &'static [&'static str],
-}
-
-impl Asks {
-    /// A query of the columns that exist, `more` of it before the order; missing ones are NULL. `None` when there is no such
-    /// table, or a needed column is missing: then that is said.
-    fn query(
-        &self,
-        database: &Connection,
-        more: &str,
-        shown: &str,
-        scan: &mut StoreScan,
-    ) -> rusqlite::Result<Option<String>> {
-        let known = columns(database, self.table)?;
-        if known.is_empty() {
-            return Ok(None);
-        }
-        let table = format!("{shown}: table {}", self.table);
-        let missing: Vec<&str> = self.needed.iter().copied().filter(|column| !known.contains(*column)).collect();
-        if !missing.is_empty() {
-            scan.fault(&table, &format!("has no column {}: it is not read", missing.join(" and no ")));
-            return Ok(None);
-        }
-        let mut wanted: Vec<String> = self.needed.iter().map(|column| format!("\"{column}\"")).collect();
-        for (column, loss) in self.optional {
-            if known.contains(*column) {
-                wanted.push(format!("\"{column}\""));
-            } else {
-                wanted.push(format!("NULL AS \"{column}\""));
-                if !loss.is_empty() {
-                    scan.asides.push(format!("{table} has no column {column}: {loss}"));
-                }
-            }
-        }
-        let order = self.order.iter().filter(|column| known.contains(**column)).map(|column| format!("\"{column}\""));
-        let order: Vec<String> = order.chain(["1".to_owned()]).collect();
-        Ok(Some(format!("SELECT {} FROM \"{}\" {more} ORDER BY {}", wanted.join(", "), self.table, order.join(", "))))
-    }
-}
-
-/// The text of a column.
-fn text(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<String>> {
-    Ok(match row.get_ref(column)? {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        ValueRef::Integer(number) => Some(number.to_string()),
-        ValueRef::Real(_) | ValueRef::Null => None,
-    })
-}
-
-/// The number of a column.
-#[expect(clippy::cast_precision_loss, reason = "milliseconds and token counts fit an f64 exactly")]
-fn number(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<f64>> {
-    Ok(match row.get_ref(column)? {
-        ValueRef::Integer(number) => Some(number as f64),
-        ValueRef::Real(number) if number.is_finite() => Some(number),
-        _ => None,
-    })
-}
-
-/// A number as a whole one.
-#[expect(clippy::cast_possible_truncation, reason = "`as` saturates")]
-fn rounded(number: f64) -> i64 {
-    number.round() as i64
 }
 
 /// Sessions: what they are on, their parent, their folder and their agent.
@@ -295,14 +213,6 @@ fn parts(database: &Connection, shown: &str, found: &mut Found, scan: &mut Store
         }
     }
     Ok(())
-}
-
-/// The JSON object of a column, if it is one. Broken UTF-8 in a text is replaced.
-fn json(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<Value>> {
-    Ok(match row.get_ref(column)? {
-        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => super::object(bytes).ok(),
-        _ => None,
-    })
 }
 
 /// Counts a row that holds no record, by its number in the order of reading.

@@ -7,6 +7,7 @@ use super::message::{Message, tool_interval};
 use super::{Found, Progress, Session, StoreScan, StoreSpec, object};
 use crate::sources::sessions::fault;
 use crate::sources::sessions::walk::{self, FoundFile};
+use crate::vocabulary::Place;
 
 /// Largest file that is read.
 const MOST_BYTES: u64 = 64 << 20;
@@ -64,8 +65,10 @@ fn json(spec: &StoreSpec, file: &FoundFile, scan: &mut StoreScan) -> Option<Valu
         std::fs::read(&file.path).map_err(|error| fault(&error)).and_then(|bytes| object(&bytes))
     };
     data.map_err(|reason| {
+        let shown = format!("{}/{}", spec.display, file.name);
         scan.input.malformed_lines += 1;
-        scan.fault(&format!("{}/{}", spec.display, file.name), &reason);
+        scan.fault(&shown, &reason);
+        scan.add_damaged(|| Place::new(&shown, 1));
     })
     .ok()
 }
