@@ -422,7 +422,8 @@ fn every_row_of_the_router_counts_as_it_says() {
             let output = tokens(&output) + tokens(&reasoning);
             let ms = number(&response).map(f64::round).filter(|ms| (250.0..=2_592_000_000.0).contains(ms));
             let is_timed = outcome == "success" && !number(&estimated).is_some_and(|flag| flag > 0.0);
-            let mut counted = Counted { who: ("acme".to_owned(), "one".to_owned(), None), ..Counted::default() };
+            let who = ("acme".to_owned(), "one".to_owned(), None);
+            let mut counted = Counted { who, calls: [1, 0, 0], ..Counted::default() };
             if let Some(ms) = ms.filter(|_| is_timed && output >= 50) {
                 counted.timed.push(Timed { output, ms: ms as u64 });
             }
@@ -438,11 +439,8 @@ fn every_row_of_the_router_counts_as_it_says() {
                 };
                 counted.failures.insert(class.to_owned(), 1);
             }
-            // An attempt that was cut short, or lost a race, is no call.
-            if !matches!(outcome, "interrupted" | "hedged-out") {
-                counted.calls = [1, 0, 0];
-                wanted.insert(session(row), vec![counted]);
-            }
+            // An attempt that was cut short, or lost a race, is one all the same.
+            wanted.insert(session(row), vec![counted]);
         }
     });
     let scan = scan(store);
