@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::rollup::RollupRow;
-use crate::vocabulary::{ScorecardRow, SitterRow};
+use crate::vocabulary::{PoolId, ScorecardRow, SitterRow};
 
 /// The class of an attempt of which none is stated.
 const UNCLASSIFIED: &str = "unclassified";
@@ -27,13 +27,13 @@ impl Stated {
         for card in cards {
             let Some(session) = card.session_id.as_deref() else { continue };
             let class = Some(card.task_class.as_str()).filter(|class| *class != UNCLASSIFIED);
-            put(&mut stated.pools, session, card.pool.as_ref().map(|pool| pool.as_str()));
+            put(&mut stated.pools, session, card.pool.as_ref().map(PoolId::as_str));
             put(&mut stated.classes, session, class);
             put(&mut stated.epochs, session, Some(card.epoch.as_str()).filter(|epoch| !epoch.is_empty()));
         }
         let mut of_sitter = BTreeMap::new();
         for event in sitter {
-            put(&mut of_sitter, &event.session_id, event.pool.as_ref().map(|pool| pool.as_str()));
+            put(&mut of_sitter, &event.session_id, event.pool.as_ref().map(PoolId::as_str));
         }
         for (session, pool) in of_sitter {
             stated.pools.entry(session).or_insert(pool);

@@ -113,7 +113,7 @@ pub(super) fn failure(error: &[u8], content: &[u8]) -> Failure {
     let is_start = |start: &&str| words.split_once(*start).is_some_and(|(_, rest)| rest.contains("limit"));
     if error == "rate_limit"
         || LIMIT_WORDS.iter().any(|limit| words.contains(limit))
-        || LIMIT_STARTS.iter().any(|start| is_start(start))
+        || LIMIT_STARTS.iter().any(is_start)
     {
         return Failure::Quota;
     }
