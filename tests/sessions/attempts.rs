@@ -17,13 +17,17 @@ fn scan(folder: &Path) -> StoreScan {
 /// A database of some statements in a folder.
 fn database(folder: &Path, name: &str, statements: &[String]) {
     let database = Connection::open(folder.join(name)).unwrap();
-    statements.iter().for_each(|statement| database.execute_batch(statement).unwrap());
+    for statement in statements {
+        database.execute_batch(statement).unwrap();
+    }
 }
 
 /// Everything of a scan added up.
 fn all(scan: &StoreScan) -> CallSums {
     let mut sums = CallSums::default();
-    scan.rows.iter().for_each(|row| sums.add(&row.sums));
+    for row in &scan.rows {
+        sums.add(&row.sums);
+    }
     sums
 }
 

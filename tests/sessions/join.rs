@@ -221,7 +221,7 @@ fn the_sessions_folder_itself_is_a_codex_store_and_its_undated_work_is_of_the_da
         json!({ "type": "event_msg", "payload": { "type": "token_count", "info": { "total_token_usage": { "input_tokens": 10, "output_tokens": 5 } } } }),
         json!({ "type": "turn.failed", "error": { "message": "You've hit your usage limit" } }),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text: String = lines.map(|line| line.to_string() + "\n").concat();
     std::fs::write(folder.join("sessions/rollout-1.jsonl"), text).unwrap();
     let found = answer(&folder, &["--store", "codex=sessions", "--by", "day"]);
     assert_eq!(column(&found, "day"), [&json!("2026-11-20")]);
@@ -245,7 +245,7 @@ fn what_happened_beside_calls_stands_in_the_document() {
         "API Error: 400 prompt is too long",
     ];
     let lines: String =
-        words.iter().enumerate().map(|(n, words)| format!("{}\n", failed(&n.to_string(), words))).collect();
+        words.iter().enumerate().map(|(n, words)| failed(&n.to_string(), words).to_string() + "\n").collect();
     let path = folder.join("claude/projects/p/s1.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, format!("\u{feff}\0\0{text}{lines}")).unwrap();

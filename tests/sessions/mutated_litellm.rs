@@ -116,7 +116,7 @@ fn plain(row: &Map<String, Value>) -> Option<(String, Option<Counted>)> {
         ),
         day: DateTime::from_timestamp_millis(ended)?.date_naive().to_string(),
         tokens: [input, cached, written, output, retries],
-        calls: [1, 0, u64::from(spend.is_some()), 0],
+        calls: [1, 0, 0, 0],
         ..Counted::default()
     };
     if has_failed {
@@ -131,6 +131,7 @@ fn plain(row: &Map<String, Value>) -> Option<(String, Option<Counted>)> {
         counted.calls[3] = u64::from(is_infra);
     } else {
         counted.calls[1] = u64::from(input + cached + written + output > 0);
+        counted.calls[2] = u64::from(spend.is_some()).min(counted.calls[1]);
         let busy =
             time(&cell("startTime")).map(|start| ended - start).filter(|ms| *ms >= 250 && output >= 50 && retries == 0);
         counted.timed.extend(busy.map(|ms| Timed { output, ms: ms.unsigned_abs() }));
