@@ -52,8 +52,10 @@ pub(crate) fn config(pools: usize, faulty: usize) -> String {
 /// A workspace with the small fleet.
 pub(crate) fn fleet(name: &str, pools: usize, faulty: usize) -> PathBuf {
     let workspace = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    if workspace.exists() {
-        std::fs::remove_dir_all(&workspace).unwrap();
+    match workspace.symlink_metadata() {
+        Ok(left) if left.is_dir() => std::fs::remove_dir_all(&workspace).unwrap(),
+        Ok(_) => std::fs::remove_file(&workspace).unwrap(), // a link that an earlier run of a test left
+        Err(_) => {}
     }
     put(&workspace.join("instructions/pool-composition-review.md"), INSTRUCTIONS);
     put(&workspace.join(".opencode/opencode.jsonc"), &config(pools, faulty));

@@ -1,15 +1,19 @@
 //! The proxy of the environment, which the tracker's client does not use: who relies on it is told.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use crate::scratch::fleet;
+use crate::scratch::{fleet, gate};
 
 /// What the binary writes to stderr under these variables.
 fn warns(workspace: &Path, args: &[&str], variables: &[(&str, &str)]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pool-review"));
     command.arg("--workspace").arg(workspace).args(args).env_clear().envs(variables.iter().copied());
-    String::from_utf8(command.output().unwrap().stderr).unwrap()
+    let child = {
+        let _gate = gate();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap()
 }
 
 #[test]
