@@ -1,10 +1,11 @@
 //! Which pool the calls of session stores belong to (reference sessions §7.6): the router's word, the session's pool, the
 //! only pool that holds the member. Calls that fit several pools count for their member and for no pool.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::identity::Identity;
-use crate::vocabulary::{CallKey, CallRow, Effort, ModelId, ProviderId, StatedPool};
+use crate::vocabulary::{CallKey, Effort, ModelId, ProviderId, StatedPool};
 
 /// A pool and a member it holds today.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +61,8 @@ pub struct Pools<'a> {
     ids: BTreeSet<String>,
     /// Session → pool, from scorecards and the babysitter log; `None` where they name several.
     sessions: &'a BTreeMap<String, Option<String>>,
+    /// Provider → name → what it means: thousands of rows name a handful of models.
+    models: RefCell<BTreeMap<String, BTreeMap<String, Option<ModelId>>>>,
 }
 
 impl<'a> Pools<'a> {
@@ -69,7 +72,8 @@ impl<'a> Pools<'a> {
         holders: impl IntoIterator<Item = Holder>,
         sessions: &'a BTreeMap<String, Option<String>>,
     ) -> Self {
-        let mut pools = Self { identity, holders: BTreeMap::new(), ids: BTreeSet::new(), sessions };
+        let models = RefCell::default();
+        let mut pools = Self { identity, holders: BTreeMap::new(), ids: BTreeSet::new(), sessions, models };
         for Holder { pool, provider, model, effort } in holders {
             pools.ids.insert(pool.clone());
             pools.holders.entry((provider, model)).or_default().entry(pool).or_default().insert(effort);
@@ -89,7 +93,11 @@ impl<'a> Pools<'a> {
             Some(None) => return (None, Way::Ambiguous),
             None => {}
         }
-        let model = self.model(&key.provider, &key.model);
+        if self.holders.is_empty() {
+            return (None, Way::Outside);
+        }
+        // The name as written where it cannot be matched.
+        let model = self.model(&key.provider, &key.model).unwrap_or_else(|| ModelId::new(key.model.to_lowercase()));
         let effort = key.effort.as_deref().map(|effort| Effort::new(effort.to_lowercase()));
         let mut found = self
             .holders
@@ -105,10 +113,14 @@ impl<'a> Pools<'a> {
         }
     }
 
-    /// The canonical model of an offer; the name as written where it cannot be matched.
-    fn model(&self, provider: &str, model: &str) -> ModelId {
-        let offer = self.identity.offer(&ProviderId::new(provider), model);
-        offer.model().cloned().unwrap_or_else(|| ModelId::new(model.to_lowercase()))
+    /// The canonical model of an offer; `None` where it cannot be matched.
+    pub fn model(&self, provider: &str, model: &str) -> Option<ModelId> {
+        if let Some(known) = self.models.borrow().get(provider).and_then(|models| models.get(model)) {
+            return known.clone();
+        }
+        let found = self.identity.offer(&ProviderId::new(provider), model).model().cloned();
+        self.models.borrow_mut().entry(provider.to_owned()).or_default().insert(model.to_owned(), found.clone());
+        found
     }
 
     /// A pool as a gateway names it: `litellm:` goes before it where only that pool exists.
@@ -116,13 +128,4 @@ impl<'a> Pools<'a> {
         let prefixed = format!("litellm:{pool}");
         if !self.ids.contains(pool) && self.ids.contains(&prefixed) { prefixed } else { pool.to_owned() }
     }
-}
-
-/// Responses by way, over some rows.
-pub fn ways(pools: &Pools<'_>, rows: &[CallRow]) -> BTreeMap<Way, u64> {
-    let mut ways = BTreeMap::new();
-    for row in rows {
-        *ways.entry(pools.of(&row.key).1).or_default() += row.sums.responses;
-    }
-    ways
 }

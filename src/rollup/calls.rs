@@ -18,11 +18,11 @@ pub struct Priced<'a> {
 
 /// The rollup rows of calls, sorted by key. Calls without a time stand on `undated`.
 pub fn of_calls<'a>(calls: impl IntoIterator<Item = Priced<'a>>, undated: DateTime<Utc>) -> Vec<RollupRow> {
-    merge(calls.into_iter().map(|call| row(&call, undated)))
+    merge(calls.into_iter().map(|call| of_call(&call, undated)))
 }
 
 /// One call row as a rollup row.
-fn row(call: &Priced<'_>, undated: DateTime<Utc>) -> RollupRow {
+pub fn of_call(call: &Priced<'_>, undated: DateTime<Utc>) -> RollupRow {
     let CallRow { key, sums } = call.row;
     let (first_at, last_at) = sums.span.unwrap_or((undated, undated));
     let key = RollupKey {

@@ -7,10 +7,10 @@ use chrono::NaiveDate;
 use super::table::RollupRow;
 
 /// Responses per day and source.
-fn responses(rows: &[RollupRow]) -> BTreeMap<(NaiveDate, String), (u64, u64)> {
-    let mut days: BTreeMap<(NaiveDate, String), (u64, u64)> = BTreeMap::new();
+fn responses<'a>(rows: impl IntoIterator<Item = &'a RollupRow>) -> BTreeMap<(NaiveDate, &'a str), (u64, u64)> {
+    let mut days: BTreeMap<(NaiveDate, &str), (u64, u64)> = BTreeMap::new();
     for row in rows {
-        let sum = days.entry((row.key.day, row.key.source.clone())).or_default();
+        let sum = days.entry((row.key.day, row.key.source.as_str())).or_default();
         *sum = (sum.0 + row.usage.responses, sum.1 + row.sums.attempts);
     }
     days
@@ -18,10 +18,14 @@ fn responses(rows: &[RollupRow]) -> BTreeMap<(NaiveDate, String), (u64, u64)> {
 
 /// Which days of which source the kept rows know better than the fresh ones: they counted more responses, or more calls
 /// of as many.
-pub fn better_kept(fresh: &[RollupRow], kept: &[RollupRow]) -> Vec<(NaiveDate, String)> {
+pub fn better_kept<'a>(fresh: impl IntoIterator<Item = &'a RollupRow>, kept: &[RollupRow]) -> Vec<(NaiveDate, String)> {
+    if kept.is_empty() {
+        return Vec::new();
+    }
     let fresh = responses(fresh);
-    let is_better = |(day, count): (&(NaiveDate, String), &(u64, u64))| count > fresh.get(day).unwrap_or(&(0, 0));
-    responses(kept).iter().filter(|entry| is_better(*entry)).map(|(day, _)| day.clone()).collect()
+    let kept = responses(kept);
+    let better = kept.iter().filter(|(day, count)| *count > fresh.get(*day).unwrap_or(&(0, 0)));
+    better.map(|((day, source), _)| (*day, (*source).to_owned())).collect()
 }
 
 /// The fresh rows, with those days taken from the kept ones; sorted by key.

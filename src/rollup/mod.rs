@@ -13,7 +13,7 @@ mod table;
 mod view;
 
 pub use self::attempts::{daily, with_sitter};
-pub use self::calls::{Priced, of_calls};
+pub use self::calls::{Priced, of_call, of_calls};
 pub use self::files::{ReadRows, read_csv, read_file, write_csv};
 pub use self::kept::{better_kept, with_kept};
 pub use self::parquet::{read_parquet, write_parquet};

@@ -6,12 +6,12 @@ use chrono::{DateTime, Duration, Utc};
 
 use super::tariffs::{Tariffs, Unpriced};
 use super::{Stated, Stores, UNRECORDED};
-use crate::evidence::calls::{Holder, Pools, Way, ways};
+use crate::evidence::calls::{Holder, Pools, Way};
 use crate::identity::Identity;
 use crate::review::gather::Gathered;
 use crate::review::pools;
 use crate::ring::Catalogue;
-use crate::rollup::{Part, Priced, RollupKey, RollupRow, better_kept, merge, of_calls, with_kept, with_sitter};
+use crate::rollup::{Part, Priced, RollupKey, RollupRow, better_kept, merge, of_call, with_kept, with_sitter};
 use crate::settings::Settings;
 use crate::vocabulary::{CallKey, CallRow, Charge, ScorecardRow, StatedPool, StoreKind};
 
@@ -72,22 +72,16 @@ impl<'a> Ingredients<'a> {
         let pools = Pools::new(self.identity, self.holders.iter().cloned(), &stated.pools);
         let mut parts: Vec<Part<'a>> = Vec::new();
         let mut unpriced: BTreeSet<String> = BTreeSet::new();
-        for row in self.stores.calls() {
-            let prices = self.prices.price(self.identity, row, self.now);
-            unpriced.extend(prices.as_ref().err().filter(|_| row.sums.responses > 0).and_then(|why| said(row, why)));
-            let call = Priced { row, pool: pools.of(&row.key).0, prices: prices.ok() };
-            let rows = of_calls([call], self.now);
-            let is_routed = matches!(row.key.stated, StatedPool::Attempt(_));
-            parts.extend(rows.into_iter().map(|mut whole| {
-                stated.settle(&row.key.session, &mut whole);
-                Part { row: whole, calls: Some(&row.sums), is_routed }
-            }));
-        }
         let mut all = BTreeMap::new();
-        for (_, scan) in &self.stores.scans {
-            for (way, count) in ways(&pools, &scan.rows) {
-                *all.entry(way).or_default() += count;
-            }
+        for row in self.stores.calls() {
+            let prices = self.prices.price(&pools, row, self.now);
+            unpriced.extend(prices.as_ref().err().filter(|_| row.sums.responses > 0).and_then(|why| said(row, why)));
+            let (pool, way) = pools.of(&row.key);
+            *all.entry(way).or_default() += row.sums.responses;
+            let mut whole = of_call(&Priced { row, pool, prices: prices.ok() }, self.now);
+            stated.settle(&row.key.session, &mut whole);
+            let is_routed = matches!(row.key.stated, StatedPool::Attempt(_));
+            parts.push(Part { row: whole, calls: Some(&row.sums), is_routed });
         }
         for row in &self.stores.external {
             let (row, way) = settled(row, &pools);
@@ -96,9 +90,8 @@ impl<'a> Ingredients<'a> {
         }
         let mut remarks = self.stores.remarks();
         remarks.extend(stated.remarks());
-        let fresh: Vec<RollupRow> = parts.iter().map(|part| part.row.clone()).collect();
-        let better: BTreeSet<_> = better_kept(&fresh, &self.kept).into_iter().collect();
-        remarks.extend(oldest(&fresh, &better));
+        let better: BTreeSet<_> = better_kept(parts.iter().map(|part| &part.row), &self.kept).into_iter().collect();
+        remarks.extend(oldest(&parts, &better));
         parts.retain(|part| !better.contains(&(part.row.key.day, part.row.key.source.clone())));
         let kept = self.kept.iter().filter(|row| better.contains(&(row.key.day, row.key.source.clone())));
         parts.extend(kept.map(|row| Part { row: row.clone(), calls: None, is_routed: false }));
@@ -162,8 +155,8 @@ fn said(row: &CallRow, why: &Unpriced) -> Option<String> {
 }
 
 /// How far the stores reach back, and how many days come from the history.
-fn oldest(fresh: &[RollupRow], better: &BTreeSet<(chrono::NaiveDate, String)>) -> Vec<String> {
-    let first = fresh.iter().filter(|row| row.usage.responses > 0).map(|row| row.key.day).min();
+fn oldest(fresh: &[Part<'_>], better: &BTreeSet<(chrono::NaiveDate, String)>) -> Vec<String> {
+    let first = fresh.iter().map(|part| &part.row).filter(|row| row.usage.responses > 0).map(|row| row.key.day).min();
     let mut remarks: Vec<String> =
         first.map(|day| format!("the stores hold nothing older than {day}")).into_iter().collect();
     if !better.is_empty() {

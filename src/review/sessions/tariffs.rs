@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use crate::identity::Identity;
+use crate::evidence::calls::Pools;
 use crate::review::gather::Gathered;
 use crate::vocabulary::{Bill, CallRow, ModelId, PriceBand, Prices, ProviderId, prices_of, used};
 
@@ -60,7 +60,7 @@ impl Tariffs {
 
     /// The prices of the calls of a row: of the first list that has one for every kind of token they used. Calls without a time
     /// are of the day of the run.
-    pub(super) fn price(&self, identity: &Identity, row: &CallRow, now: DateTime<Utc>) -> Result<Prices, Unpriced> {
+    pub(super) fn price(&self, pools: &Pools<'_>, row: &CallRow, now: DateTime<Utc>) -> Result<Prices, Unpriced> {
         let (key, charge) = (&row.key, row.key.charge);
         if charge.bill != Bill::Unstated {
             return Err(Unpriced::Billed);
@@ -68,8 +68,7 @@ impl Tariffs {
         if charge.kinds & used::WRITE_UNKNOWN != 0 {
             return Err(Unpriced::WriteUnknown);
         }
-        let provider = ProviderId::new(key.provider.as_str());
-        let place = (key.provider.clone(), identity.offer(&provider, &key.model).model().cloned());
+        let place = (key.provider.clone(), pools.model(&key.provider, &key.model));
         let of = |part: &str| Unpriced::NoPrice(Some(part.to_owned()));
         let mode = charge.mode(key.is_fast).map_err(of)?;
         let mut why = Unpriced::NoPrice(None);
