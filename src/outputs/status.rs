@@ -103,6 +103,9 @@ pub struct SourceAge {
     pub source: String,
     /// Its state in the last run.
     pub state: String,
+    /// Why it failed, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Hours since its as-of time; `None` is unknown.
     pub age_hours: Option<f64>,
     /// The age from which on it is stale; `None` when it has none.
@@ -110,6 +113,11 @@ pub struct SourceAge {
 }
 
 impl SourceAge {
+    /// Whether nothing of it could be used in the last run.
+    pub fn has_failed(&self) -> bool {
+        self.state == "failed"
+    }
+
     /// Whether it is too old now, or was when it was read.
     pub fn is_stale(&self) -> bool {
         self.state == "stale" || self.age_hours.zip(self.max_age_hours).is_some_and(|(age, most)| age > most)

@@ -23,7 +23,7 @@ pub(super) fn add_limits(
     let (logged, homeless) = by_home(stores, settings);
     let remarks = homeless.into_iter().map(|(provider, count)| {
         let provider = if provider.is_empty() { "no provider" } else { &provider };
-        format!("{count} rate-limit records of {provider} belong to no plan home: name the home of their store")
+        format!("{count} rate-limit records of {provider} belong to no plan home: name the home of their store, and give it `billing: flat`")
     });
     let Some(place) = gathered.notes.iter().position(|note| note.source == SourceId::Quotas) else { return };
     if logged.is_empty() {

@@ -18,7 +18,7 @@ use crate::sources::sessions::{self, ClassRule, Shelf, StoreScan, StoreSpec, wit
 use crate::vocabulary::{CallRow, HomeId, ScorecardRow, SitterRow, SourceNote, SourceState, sha256_hex};
 pub use join::join;
 use stated::Stated;
-pub use table::{Ingredients, Table, days, holders};
+pub use table::{Ingredients, Table, days, holders, still_named};
 pub use tariffs::Tariffs;
 pub(super) use usage::seen_at;
 

@@ -15,7 +15,9 @@ use crate::identity::Identity;
 use crate::outputs;
 use crate::outputs::verbs::document;
 use crate::review::gather::{Gathered, canonical, gather};
-use crate::review::sessions::{Ingredients, Progress, Stores, Table, Tariffs, days, holders, join, read, read_stores};
+use crate::review::sessions::{
+    Ingredients, Progress, Stores, Table, Tariffs, days, holders, join, read, read_stores, still_named,
+};
 use crate::rollup::{Dimension, RollupRow, merge, view, with_kept, write_csv, write_parquet};
 use crate::settings::Settings;
 use crate::sources::sessions::{Draft, Kept, Shelf, StoreSpec};
@@ -52,8 +54,9 @@ pub(super) fn add_to_review(
     let shelves = |name: &str| on_shelf(&cache, name, true);
     let stores = read(workspace, settings, gathered.all_cards(), now, &shelves, progress);
     let mut warnings = stores.warnings();
-    let (kept, faults) = outputs::sessions::kept(&workspace.join(&settings.reports));
-    warnings.extend(faults);
+    warnings.extend(faults(&stores));
+    let (kept, faults_of_kept) = outputs::sessions::kept(&workspace.join(&settings.reports));
+    warnings.extend(faults_of_kept);
     (join(workspace, gathered, &stores, settings, kept, now), warnings)
 }
 
@@ -106,7 +109,7 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
         stores: &stores,
         holders: holders(&gathered, &settings, now),
         prices: Tariffs::of(&gathered),
-        kept,
+        kept: still_named(kept, &settings),
         now,
         mature_hours: settings.thresholds.rows.mature_hours,
     }

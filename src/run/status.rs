@@ -223,10 +223,31 @@ fn sources(file: &Value, now: DateTime<Utc>) -> Vec<SourceAge> {
     let one = |source: &Value| SourceAge {
         source: word(&source["source"]),
         state: word(&source["state"]),
+        reason: source["reason"].as_str().map(str::to_owned),
         age_hours: source["age_hours"].as_f64().map(|age| age + since.max(0.0)),
         max_age_hours: source["max_age_hours"].as_f64(),
     };
     file["sources"].as_array().into_iter().flatten().map(one).collect()
+}
+
+/// Says which sources are wrong and what to do: what depends on them is blocked.
+fn of_sources(status: &mut Status, problems: &mut Vec<String>) {
+    let (failed, sound): (Vec<&SourceAge>, Vec<&SourceAge>) =
+        status.sources.iter().partition(|source| source.has_failed());
+    let why = |source: &SourceAge| source.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    problems.extend(failed.iter().map(|source| format!("source {} failed{}", source.source, why(source))));
+    let stale: Vec<&str> =
+        sound.iter().filter(|source| source.is_stale()).map(|source| source.source.as_str()).collect();
+    let mut remedies = Vec::new();
+    if !failed.is_empty() {
+        remedies.push("mend the files of the failed sources, or the paths under `data` that name them".to_owned());
+    }
+    if !stale.is_empty() {
+        problems.push(format!("stale sources: {}", stale.join(", ")));
+        remedies
+            .push("bring newer files for the stale sources; instructions/data says where each comes from".to_owned());
+    }
+    status.remedies.extend(remedies);
 }
 
 /// Says what is wrong and what to do.
@@ -251,15 +272,9 @@ fn diagnose(status: &mut Status, cli: &Cli, rhythm: &Rhythm, schedule: &Schedule
         let why = last.and_then(|run| run.reason.as_ref()).map_or(String::new(), |reason| format!(": {reason}"));
         problems.push(format!("failures in a row: {}; the last run {how}{why}", status.failures_in_a_row));
     }
-    let stale: Vec<&str> =
-        status.sources.iter().filter(|source| source.is_stale()).map(|source| source.source.as_str()).collect();
-    if !stale.is_empty() {
-        problems.push(format!("stale sources: {}", stale.join(", ")));
-        status
-            .remedies
-            .push("bring newer files for the stale sources; instructions/data says where each comes from".to_owned());
-    }
-    if problems.iter().any(|problem| !problem.starts_with("stale")) {
+    let is_of_runs = !problems.is_empty();
+    of_sources(status, &mut problems);
+    if is_of_runs {
         let workspace = cli.workspace.display();
         status.remedies.insert(0, format!("to re-arm, run one now: pool-review --workspace {workspace} review"));
         status.remedies.insert(

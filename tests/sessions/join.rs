@@ -119,6 +119,30 @@ fn the_verb_keeps_days_as_a_review_does_unless_it_keeps_nothing() {
 }
 
 #[test]
+fn a_rollup_adds_up_and_is_never_kept_and_a_store_that_is_named_no_more_counts_for_nothing() {
+    let folder = fleet("join-rollup", "");
+    let kept = folder.join("reports/history/sessions-2026-11.csv");
+    let rollup = answer(&folder, &["-i", "i.md", "--rollup", "csv"]);
+    std::fs::write(folder.join("roll.csv"), rollup["text"].as_str().unwrap()).unwrap();
+    let plain = std::fs::read_to_string(folder.join("i.md")).unwrap();
+    let store = "  session_stores:\n    - { kind: claude-code, path: claude }\n";
+    std::fs::write(folder.join("i.md"), plain.replacen(store, &format!("  rollup: roll.csv\n{store}"), 1)).unwrap();
+    let read = |args: &[&str]| -> Value { serde_json::from_slice(&run(&folder, args).stdout).unwrap() };
+    let both = read(&["-i", "i.md"]);
+    assert_eq!(column(&both, "responses"), [&json!(2)], "rollups add, as that of another machine does");
+    assert!(says(&both, "1 rollup rows are of sources and days that the stores hold, too"), "{}", both["remarks"]);
+    let of_rows = std::fs::read_to_string(&kept).unwrap();
+    std::fs::write(folder.join("i.md"), &plain).unwrap();
+    assert_eq!(column(&read(&["-i", "i.md"]), "responses"), [&json!(1)], "what the rollup said was not kept");
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), of_rows);
+    std::fs::write(folder.join("i.md"), plain.replacen(store, "  rollup: roll.csv\n", 1)).unwrap();
+    std::fs::write(folder.join("roll.csv"), rollup["text"].as_str().unwrap().lines().next().unwrap()).unwrap();
+    let gone = read(&["-i", "i.md"]);
+    assert_eq!(column(&gone, "responses"), [&json!(null); 0], "kept days of a store that was taken out");
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), of_rows, "they stay for the day it comes back");
+}
+
+#[test]
 fn an_edit_of_equal_length_in_the_middle_of_a_file_is_seen() {
     let folder = fleet("join-edit", "");
     let path = folder.join("claude/projects/p/s1.jsonl");

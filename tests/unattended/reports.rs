@@ -45,6 +45,19 @@ fn a_damaged_run_file_is_named_with_its_place_and_what_to_do_and_status_goes_on(
 }
 
 #[test]
+fn a_source_that_failed_is_a_problem_for_a_monitor_with_its_reason() {
+    let workspace = fleet("reports-source", 1, 0);
+    let instructions = workspace.join("instructions/pool-composition-review.md");
+    let text = std::fs::read_to_string(&instructions).unwrap();
+    put(&instructions, &text.replacen("issues:", "data:\n  catalogues: data/nowhere.json\nissues:", 1));
+    assert_eq!(review(&workspace, at("2026-11-30T00:00:00Z"), None).0, 3, "what needs it is blocked");
+    let status = say(&workspace, "2026-11-30T00:05:00Z", &["status", "--check"]);
+    assert_eq!(status.code, 1);
+    assert!(status.text.contains("problem: source catalogues failed: data/nowhere.json"), "{}", status.text);
+    assert!(status.text.contains("mend the files of the failed sources"), "{}", status.text);
+}
+
+#[test]
 fn a_run_that_failed_in_filing_issues_alone_says_so_in_status_and_in_the_next_section() {
     let workspace = begun("reports-filing");
     let reason = "issues not updated: the variable GITHUB_TOKEN (issues.token) is not set";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-use super::table::{Ingredients, days, holders};
+use super::table::{Ingredients, days, holders, still_named};
 use super::tariffs::Tariffs;
 use super::{Stores, usage};
 use crate::review::gather::Gathered;
@@ -35,7 +35,7 @@ pub fn join(
         stores,
         holders: holders(gathered, settings, now),
         prices: Tariffs::of(gathered),
-        kept: kept.clone(),
+        kept: still_named(kept.clone(), settings),
         now,
         mature_hours: settings.thresholds.rows.mature_hours,
     };

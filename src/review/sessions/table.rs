@@ -89,6 +89,7 @@ impl<'a> Ingredients<'a> {
             parts.push(Part { row, calls: None, is_routed: false });
         }
         let mut remarks = self.stores.remarks();
+        remarks.extend(twice(&parts));
         remarks.extend(stated.remarks());
         let better: BTreeSet<_> = better_kept(parts.iter().map(|part| &part.row), &self.kept).into_iter().collect();
         remarks.extend(oldest(&parts, &better));
@@ -111,11 +112,17 @@ impl<'a> Ingredients<'a> {
     }
 }
 
-/// The days of session stores to keep: those of a table, and those that the history knows better.
+/// The days of session stores to keep: those that were read for a table, and those that the history knows better. What another
+/// engine summed up is in its own file.
 pub fn days(table: &Table<'_>, kept: Vec<RollupRow>) -> Vec<RollupRow> {
-    let is_of_store = |row: &RollupRow| StoreKind::ALL.iter().any(|kind| kind.as_str() == row.key.source);
-    let fresh = table.parts.iter().map(|part| part.row.clone()).filter(is_of_store);
-    with_kept(merge(fresh), kept)
+    let read = table.parts.iter().filter(|part| part.calls.is_some());
+    with_kept(merge(read.map(|part| part.row.clone())), kept)
+}
+
+/// The kept days of stores that the settings still name. Those of a store that was taken out stay in the history and count for nothing.
+pub fn still_named(kept: Vec<RollupRow>, settings: &Settings) -> Vec<RollupRow> {
+    let named: BTreeSet<&str> = settings.data.session_stores.iter().map(|store| store.kind.as_str()).collect();
+    kept.into_iter().filter(|row| named.contains(row.key.source.as_str())).collect()
 }
 
 /// A row of another engine with its pool: the one it states, as a gateway names it, else the only one that holds the member.
@@ -152,6 +159,20 @@ fn said(row: &CallRow, why: &Unpriced) -> Option<String> {
         }
         Unpriced::WriteUnknown | Unpriced::Billed => None,
     }
+}
+
+/// Whether a rollup speaks of sources and days that a store holds, too: right for another machine, and double for this one.
+fn twice(parts: &[Part<'_>]) -> Option<String> {
+    let day = |part: &Part<'_>| (part.row.key.day, part.row.key.source.clone());
+    let (read, given): (Vec<_>, Vec<_>) = parts.iter().partition(|part| part.calls.is_some());
+    let read: BTreeSet<_> = read.into_iter().map(day).collect();
+    let count = given.into_iter().filter(|part| read.contains(&day(part))).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} rollup rows are of sources and days that the stores hold, too: they add up, as is right for another machine; \
+             a rollup of these very stores would count twice"
+        )
+    })
 }
 
 /// How far the stores reach back, and how many days come from the history.
