@@ -165,6 +165,24 @@ fn null_leaves_the_last_reading_and_an_object_that_names_one_window_takes_the_ot
 }
 
 #[test]
+fn logs_alone_are_never_stale_a_window_nobody_used_has_no_reading() {
+    let text = meta("a", &json!({})) + &line("2026-11-20T13:00:00.000Z", &limits(Some(12.0), Some(40.0)));
+    let scan = rollouts("idle", &[text]);
+    for hour in 0..60 {
+        let now = (at("2026-11-20T13:00:00Z") + chrono::Duration::hours(hour)).to_rfc3339();
+        let (found, note) = windows(&scan, None, &now);
+        // Five hours still count by their load for a day.
+        let is_void = |window: &&QuotaWindow| {
+            class(window, &now) == WindowClass::Stale && (window.window_id != "5h" || hour > 24)
+        };
+        let void: Vec<_> = found.iter().filter(is_void).collect();
+        assert!(void.is_empty(), "{now}: nobody worked, no meter broke: {void:?}");
+        let wanted = if found.is_empty() { SourceState::NotConfigured } else { SourceState::Fresh };
+        assert_eq!(note.state, wanted, "{now}");
+    }
+}
+
+#[test]
 fn age_and_reset_count_as_in_a_snapshot() {
     let text = meta("a", &json!({})) + &line("2026-11-20T13:00:00.000Z", &limits(Some(12.0), Some(40.0)));
     let scan = rollouts("age", &[text]);

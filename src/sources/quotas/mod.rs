@@ -83,15 +83,15 @@ pub fn read_all(
     (homes, note)
 }
 
-/// The state of the source when only stores speak: configured as long as one reading is not too old. Otherwise nothing is said
-/// of any home.
+/// The state of the source when only stores speak: configured as long as one reading is not too old. Clients log only while they
+/// are used, so an old reading says that nobody worked, not that a meter broke: nothing is said of its window.
 fn state_of_logs(homes: &mut Vec<QuotaHome>, now: DateTime<Utc>) -> SourceState {
     let is_old = |window: &QuotaWindow| window.age(now) == WindowAge::Stale && !window.tells_load(now);
-    if homes.iter().flat_map(|home| &home.windows).all(is_old) {
-        homes.clear();
-        return SourceState::NotConfigured;
+    for home in homes.iter_mut() {
+        home.windows.retain(|window| !is_old(window));
     }
-    SourceState::Fresh
+    homes.retain(|home| !home.windows.is_empty());
+    if homes.is_empty() { SourceState::NotConfigured } else { SourceState::Fresh }
 }
 
 /// The logged readings that were seen before the review instant, counted into the note and its digest.
