@@ -118,7 +118,7 @@ fn of_settings(cli: &Cli, args: &SessionsArgs, around: &Surroundings<'_>) -> Res
     warnings.extend(faults(&stores));
     let store = |cli: &Cli| Store::open(&cli.workspace, &settings.reports, &settings.log);
     if !args.no_cache {
-        let fresh = days(&table, Vec::new());
+        let fresh = days(&table, &settings, Vec::new());
         warnings.extend(keep(cli, &settings, fresh, &store).err().map(|error| format!("days not kept: {error:#}")));
     }
     answer(&Asked { cli, args, columns: around.columns }, &table, &stores, now, warnings, &store)

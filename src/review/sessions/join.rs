@@ -43,7 +43,7 @@ pub fn join(
     let (speeds, summed) = speeds(&table.parts, &gathered.identity, settings, now);
     let usage = usage::usage(&table.parts);
     let note = usage::note(stores, &table.parts, &usage, settings, now);
-    let days = days(&table, kept);
+    let days = days(&table, settings, kept);
     let mut remarks = table.remarks;
     remarks.extend((!table.ways.is_empty()).then(|| {
         let ways: Vec<String> = table.ways.iter().map(|(way, count)| format!("{} {count}", way.as_str())).collect();

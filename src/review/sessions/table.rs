@@ -112,16 +112,19 @@ impl<'a> Ingredients<'a> {
     }
 }
 
-/// The days of session stores to keep: those that were read for a table, and those that the history knows better. What another
-/// engine summed up is in its own file.
-pub fn days(table: &Table<'_>, kept: Vec<RollupRow>) -> Vec<RollupRow> {
-    let read = table.parts.iter().filter(|part| part.calls.is_some());
+/// The days of session stores to keep: those that were read for a table, also from the database of a gateway, and those that the
+/// history knows better. What another engine summed up is in its own file.
+pub fn days(table: &Table<'_>, settings: &Settings, kept: Vec<RollupRow>) -> Vec<RollupRow> {
+    let of_database = |part: &Part<'_>| part.row.key.source == StoreKind::Litellm.as_str();
+    let has_database = settings.data.spend_logs.is_some();
+    let read = table.parts.iter().filter(|part| part.calls.is_some() || (has_database && of_database(part)));
     with_kept(merge(read.map(|part| part.row.clone())), kept)
 }
 
 /// The kept days of stores that the settings still name. Those of a store that was taken out stay in the history and count for nothing.
 pub fn still_named(kept: Vec<RollupRow>, settings: &Settings) -> Vec<RollupRow> {
-    let named: BTreeSet<&str> = settings.data.session_stores.iter().map(|store| store.kind.as_str()).collect();
+    let mut named: BTreeSet<&str> = settings.data.session_stores.iter().map(|store| store.kind.as_str()).collect();
+    named.extend(settings.data.spend_logs.is_some().then_some(StoreKind::Litellm.as_str()));
     kept.into_iter().filter(|row| named.contains(row.key.source.as_str())).collect()
 }
 
