@@ -12,7 +12,7 @@
 #   a file that grows                    every reading ends, none is read twice, and at rest every line counts
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-binary="${1:-$PWD/target/release/pool-review}"
+binary="$(readlink -f "${1:-$PWD/target/release/pool-review}")"
 [ -x "$binary" ] || cargo build --release --quiet
 work="$(mktemp -d)"
 trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
