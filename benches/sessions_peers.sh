@@ -12,11 +12,11 @@
 #   ccstats 0.11.1      cargo install ccstats
 # They are kept off the network with `unshare -n` where that is allowed, and every run begins without their caches.
 #
-# Figures, release build, 1.000 GB in 2,853 files. Peers on two quiet cores (`cat` 0.205 CPU s/GB); ours on two busy ones
-# (`cat` 0.286, so that the ratio is the figure to trust), where the version before this one took 0.999, 0.097 and 0.120:
-#   pool-review cold            0.603 CPU s/GB   2.11 x cat    36 MiB      ccusage claude session   1.716 CPU s/GB   251 MiB
-#   pool-review unchanged       0.071            0.25          26 MiB      tokscale, cold           2.581            246 MiB
-#   pool-review 1 % appended    0.081            0.28          26 MiB      tokenusage               not measured here; 5.7 x cat in another run
+# Figures of one run, release build, 1.000 GB in 2,853 files; `cat` 0.272 CPU s/GB (the machine was a third slower than on its best
+# day: the ratio to `cat` is the figure to trust):
+#   pool-review cold            0.602 CPU s/GB   2.22 x cat    34 MiB      ccusage claude session   1.711 CPU s/GB   6.30 x cat   199 MiB
+#   pool-review unchanged       0.095            0.35          34 MiB      tokscale, cold           2.833           10.43         237 MiB
+#   pool-review 1 % appended    0.107            0.39          34 MiB      tokenusage, no cache     1.132            4.17         107 MiB
 set -euo pipefail
 tree="$(cd "${1:?a tree of gen_sessions.py}" && pwd)"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
