@@ -242,3 +242,34 @@ fn every_line_of_a_spend_log_counts_as_it_says() {
         "{taken} taken, {damaged} without an end, {lost} lost"
     );
 }
+
+#[test]
+fn a_row_of_an_export_that_was_cut_is_damaged_and_every_whole_row_counts() {
+    let head = "request_id,startTime,endTime,model,completion_tokens,prompt_tokens,spend,session_id";
+    let mut state = 11_usize;
+    let mut below = |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % limit
+    };
+    let (mut text, mut whole) = (format!("{head}\n"), 0);
+    for number in 0..MANY {
+        let row = format!("r{number},2026-11-20 10:00:00,2026-11-20 10:00:05,m,100,5,0.5,session");
+        let row = match below(4) {
+            0 => row,
+            1 => format!("{row},more"),
+            2 => row[..1 + below(row.len() - 1)].to_owned(),
+            _ => row.replacen(',', "", 1 + below(3)),
+        };
+        // A cell is what stands between commas: no cell of these rows is in quotes.
+        whole += u64::from(row.split(',').count() == head.split(',').count());
+        text += &format!("{row}\n");
+    }
+    let path = fresh("cut-export").join("a.csv");
+    std::fs::write(&path, text).unwrap();
+    let scan = scan(path, &BTreeSet::new());
+    let calls: u64 = scan.rows.iter().map(|row| row.sums.calls).sum();
+    assert!(whole > 2_000 && whole < 8_000, "{whole} rows are whole");
+    assert_eq!((calls, scan.input.malformed_lines), (whole, MANY as u64 - whole), "a cut row is no call");
+    assert_eq!(scan.input.lines, MANY as u64, "nothing is lost in silence");
+    assert!(scan.damaged.iter().all(|place| place.to_string().contains("a.csv:")), "{:?}", scan.damaged);
+}

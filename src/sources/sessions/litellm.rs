@@ -143,6 +143,12 @@ impl<'a> Export<'a> {
                 Ok(false) => return Ok(()),
                 Ok(true) => {
                     let line = record.position().map_or(0, csv::Position::line);
+                    // A row that was cut, or one whose open quote took in what follows: no cell of it is where it belongs.
+                    if record.len() != header.len() {
+                        self.scan.input.lines += 1;
+                        self.damaged(shown, line);
+                        continue;
+                    }
                     let cell = |place: Option<usize>| cell(&record, place);
                     let metadata = cell(metadata).map_or(Value::Null, |text| json(&text));
                     self.row(&places.map(cell), &cell(session), &metadata, (shown, line));
